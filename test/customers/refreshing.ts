@@ -96,7 +96,7 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
     },
     { step: "initialize", name: "counting requests", override: true },
   );
-  const virtual = createVirtualClock(NOW, () => requests > 0);
+  const clock = createVirtualClock(NOW, () => requests > 0);
   const asked: Asked[] = [];
   const failures: unknown[] = [];
   const worlds = new Map(
@@ -116,14 +116,14 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
   let answer: Answer = renewed;
 
   const ask = async ({ identifier }: Application, due: DueAsk): Promise<AskOutcome> => {
-    const moment = virtual.now();
+    const moment = clock.now();
     asked.push({ at: moment, application: identifier, key: due.purchase.key });
     const said = await answer(due, moment);
     if ("outcome" in said) return said;
     const { environment } = due.purchase;
     const origin = { source: due.source, canAsk: true, askedAt: said.verifiedAt };
     await worldOf(identifier)
-      .at(virtual.now())
+      .at(clock.now())
       .store({ environment, purchases: [{ ...said, environment }], origin });
     return { outcome: "stored" };
   };
@@ -135,22 +135,13 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
     applications: () => Promise.resolve(applications),
     ask,
     newWorker: uuid,
-    now: virtual.now,
-    wait: virtual.wait,
+    now: clock.now,
+    wait: clock.wait,
     onFailure: (error) => failures.push(error),
     ...changes,
   });
   return {
-    clock: {
-      get now(): Instant {
-        return virtual.now();
-      },
-      set now(moment: Instant) {
-        virtual.set(moment);
-      },
-      wait: virtual.wait,
-      during: virtual.during,
-    },
+    clock,
     asked,
     failures,
     worldOf,
@@ -173,7 +164,7 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
           origin: fromApple({ source: { store: "ios-store", bundleIdentifier } }),
         }),
     run: (changes: Partial<AskRun> = {}, minutes = 10): Promise<AskReport> =>
-      virtual.during(askDuePurchases(runOn(table, changes), virtual.now() + minutes * MINUTE)),
+      clock.during(askDuePurchases(runOn(table, changes), clock.now() + minutes * MINUTE)),
     runOn,
   };
 };

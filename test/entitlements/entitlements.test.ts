@@ -76,11 +76,8 @@ describe("the answer", () => {
   });
 });
 
-const toldAt = (moment: Instant, holdings: readonly Holding[], renewalLeeway = LEEWAY) =>
-  entitlementsAt(moment, holdings, termsOf(CATALOG, renewalLeeway)).map((entry) => ({
-    ...entry,
-    lastVerifiedAt: null,
-  }));
+const toldAt = (moment: Instant, holdings: readonly Holding[]) =>
+  entitlementsAt(moment, holdings, termsOf()).map((entry) => ({ ...entry, lastVerifiedAt: null }));
 
 describe("the next change of the answer by time alone", () => {
   /** Expects these changes, in days from now, in this order and no other. */

@@ -95,17 +95,15 @@ describe("of Google's answers about a purchase", () => {
   });
 });
 
-describe("of two replacements", () => {
-  const by = (key: string | null, replacedAt: number | null = null) =>
-    aPurchase({ replacedBy: key === null ? null : purchaseKey(key), replacedAt });
-  test.each([
-    ["the earlier counts", by("1", 6), { replacedBy: "2", replacedAt: 5 }],
-    ["one without a time counts", by("1"), { replacedBy: "1", replacedAt: null }],
-    ["the greater key of one moment counts", by("1", 5), { replacedBy: "2", replacedAt: 5 }],
-    ["any counts before none", by(null), { replacedBy: "2", replacedAt: 5 }],
-  ])("%s", (_, other, expected) => {
-    expect(joined([by("2", 5), other])).toMatchObject([expected]);
-  });
+const by = (key: string | null, replacedAt: number | null = null) =>
+  aPurchase({ replacedBy: key === null ? null : purchaseKey(key), replacedAt });
+test.each([
+  ["the earlier counts", by("1", 6), { replacedBy: "2", replacedAt: 5 }],
+  ["one without a time counts", by("1"), { replacedBy: "1", replacedAt: null }],
+  ["the greater key of one moment counts", by("1", 5), { replacedBy: "2", replacedAt: 5 }],
+  ["any counts before none", by(null), { replacedBy: "2", replacedAt: 5 }],
+])("of two replacements %s", (_, other, expected) => {
+  expect(joined([by("2", 5), other])).toMatchObject([expected]);
 });
 
 test("a renewal info is joined with its lineage, and selects no product", () => {

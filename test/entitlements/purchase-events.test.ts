@@ -132,24 +132,22 @@ describe("a one-time purchase of several copies", () => {
   });
 });
 
-describe("the copies that are kept of an event", () => {
-  const idsOf = (copies: readonly Line[]) =>
-    copies.map(({ transactionIdentifier }) => transactionIdentifier).sort();
+const idsOf = (copies: readonly Line[]) =>
+  copies.map(({ transactionIdentifier }) => transactionIdentifier).sort();
 
-  const eight = ["1", "2", "3", "4", "5", "6", "7", "8"];
+const eight = ["1", "2", "3", "4", "5", "6", "7", "8"];
 
-  test("are the earliest and the six newest, whatever they say", () => {
-    for (const make of [copy, (id: string, line: Partial<Line>) => owned(id, Number(id), line)]) {
-      const copies = eight.map((id) =>
-        make(id, {
-          purchasedAt: Number(id),
-          verifiedAt: NOW - Number(id),
-          ...(id === "2" && { revokedAt: 9 }),
-        }),
-      );
-      for (const given of [copies, copies.toReversed()])
-        expect(idsOf(keptOf(given))).toEqual(["1", "3", "4", "5", "6", "7", "8"]);
-      expect(idsOf(keptOf(copies.slice(1)))).toEqual(eight.slice(1));
-    }
-  });
+test("the copies that are kept of an event are the earliest and the six newest, whatever they say", () => {
+  for (const make of [copy, (id: string, line: Partial<Line>) => owned(id, Number(id), line)]) {
+    const copies = eight.map((id) =>
+      make(id, {
+        purchasedAt: Number(id),
+        verifiedAt: NOW - Number(id),
+        ...(id === "2" && { revokedAt: 9 }),
+      }),
+    );
+    for (const given of [copies, copies.toReversed()])
+      expect(idsOf(keptOf(given))).toEqual(["1", "3", "4", "5", "6", "7", "8"]);
+    expect(idsOf(keptOf(copies.slice(1)))).toEqual(eight.slice(1));
+  }
 });

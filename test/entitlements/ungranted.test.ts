@@ -32,19 +32,11 @@ test.each([
 });
 
 test("each product is named once, however often it was bought", () => {
-  const other = aPurchase({
-    lines: [aLine({ productIdentifier: "other" }), aLine({ productIdentifier: "other" })],
-  });
-  const another = aPurchase({ lines: [aLine({ productIdentifier: "another" })] });
-  const unmapped = (productIdentifier: string) => ({
-    store: "ios-store",
-    productIdentifier,
-    basePlanIdentifier: null,
-    purchaseOptionIdentifier: null,
-    because: "unmapped",
-  });
-  expect(ungrantedProducts([other, other, aPurchase(), another], CATALOG)).toEqual([
-    unmapped("other"),
-    unmapped("another"),
-  ]);
+  const of = (...names: readonly string[]) =>
+    aPurchase({ lines: names.map((productIdentifier) => aLine({ productIdentifier })) });
+  const found = ungrantedProducts([of("other", "other"), of("other"), aPurchase(), of("another")], CATALOG);
+  const unmapped = { store: "ios-store", basePlanIdentifier: null, purchaseOptionIdentifier: null };
+  expect(found).toEqual(
+    ["other", "another"].map((name) => ({ ...unmapped, productIdentifier: name, because: "unmapped" })),
+  );
 });

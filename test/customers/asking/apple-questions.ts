@@ -33,7 +33,8 @@ export const DOWN = { outcome: "unavailable", retryAt: null, status: 503, reason
 export const UNKNOWN = { outcome: "unknown", status: 404, reason: "TransactionIdNotFound" } as const;
 
 const nothingElse = () => Promise.reject(new Error("Nothing else is asked."));
-const aStore = (answers: Partial<AppStoreServer>): AppStoreServer => ({
+/** A store that answers only these questions. */
+export const aStore = (answers: Partial<AppStoreServer>): AppStoreServer => ({
   subscriptionStatuses: nothingElse,
   transaction: nothingElse,
   transactionHistory: nothingElse,

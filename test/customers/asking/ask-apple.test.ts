@@ -71,54 +71,39 @@ describe("a subscription", () => {
 
   const limited = { outcome: "unavailable", retryAt: ASKED + 1, status: 429, reason: null } as const;
   const rejected = { outcome: "credential-rejected", status: 401, reason: null } as const;
+  const failed = { outcome: "failed" };
   test.each<[what: string, answer: AppStoreAnswer<SignedFacts>, outcome: object]>([
     ["that the store does not know", UNKNOWN, { outcome: "unknown" }],
     ["whose key the store rejects", rejected, { outcome: "credential-rejected" }],
     ["that meets a limit", limited, { outcome: "unavailable", retryAt: ASKED + 1 }],
+    ["in another bundle", facts([signed(renewed("1", { bundleId: "com.example.other" }))]), failed],
+    ["in another environment", facts([signed(renewed("1", { environment: "Sandbox" }))]), failed],
   ])("%s stays as it is", async (_, answer, outcome) => {
-    const world = await subscribed("1");
+    const world = await subscribed("1", "2");
     const before = await world.items();
     expect(await refresh(world, says(answer))).toEqual(outcome);
     expect(await world.items()).toEqual(before);
   });
-});
 
-describe("a payload that does not verify blocks nothing else", () => {
   const forged = makeChain();
   /** A bundle in another group, of a type that this code does not know. */
   const bundle = signed(renewed("77", { type: "Auto-Renewable Subscription Bundle" }));
+  const other = signed(renewed("2", { appTransactionId: "704000000000099" }));
   const info = (signer: JwsSigner = chain) =>
     signed(aRenewalInfo({ originalTransactionId: "1", renewalDate: LATER, signedDate: ASKED }), signer);
-
   test.each<[what: string, answer: AppStoreAnswer<SignedFacts>]>([
-    ["of a type that is not known", facts([bundle, signed(renewed("1"))], [info()])],
-    ["that is forged", facts([signed(renewed("1")), signed(renewed("2"), forged)], [info()])],
-    ["that is a renewal info", facts([signed(renewed("1"))], [info(), info(forged)])],
-  ])("%s", async (_, answer) => {
+    ["one of a type that is not known", facts([bundle, signed(renewed("1"))], [info()])],
+    ["a forged one", facts([signed(renewed("1")), signed(renewed("2"), forged)], [info()])],
+    ["a forged renewal info", facts([signed(renewed("1"))], [info(), info(forged)])],
+    ["another person's", facts([signed(renewed("1")), other], [info()])],
+  ])("is renewed beside a payload that is left out: %s", async (_, answer) => {
     const world = await subscribed("1", "2");
     expect(await refresh(world, says(answer))).toEqual(STORED);
     expect(await queuedOf(world)).toEqual({ 1: LATER - HOUR, 2: END - HOUR });
+    const stored = (await world.items()).filter(({ sk }) => sk === "PURCHASE");
+    const isRenewed = (item: object) => JSON.stringify(item).includes(String(LATER));
+    expect(stored.filter(isRenewed).map(({ key }) => key)).toEqual(["1"]);
   });
-});
-
-test.each<[what: string, answer: AppStoreAnswer<SignedFacts>]>([
-  ["of another bundle", facts([signed(renewed("1", { bundleId: "com.example.other" }))])],
-  ["of another environment", facts([signed(renewed("1", { environment: "Sandbox" }))])],
-])("an answer %s is not stored", async (_, answer) => {
-  const world = await subscribed("1", "2");
-  const before = await world.items();
-  expect(await refresh(world, says(answer))).toEqual({ outcome: "failed" });
-  expect(await world.items()).toEqual(before);
-});
-
-test("an answer about two persons stores the lineage asked about alone", async () => {
-  const world = await subscribed("1", "2");
-  const other = renewed("2", { appTransactionId: "704000000000099" });
-  expect(await refresh(world, statuses(renewed("1"), other))).toEqual(STORED);
-  expect(await queuedOf(world)).toEqual({ 1: LATER - HOUR, 2: END - HOUR });
-  const stored = (await world.items()).filter(({ sk }) => sk === "PURCHASE");
-  const isRenewed = (item: object) => JSON.stringify(item).includes(String(LATER));
-  expect(stored.filter(isRenewed).map(({ key }) => key)).toEqual(["1"]);
 });
 
 test.each<[what: string, options: Parameters<typeof refresh>[2], outcome: string]>([

@@ -31,11 +31,6 @@ describe("a purchase token", () => {
   const holders = async (world: World) =>
     (await world.items()).filter((item) => JSON.stringify(item).includes(TOKEN));
 
-  test("is in the purchase's question and in no other item", async () => {
-    const world = createWorld(table);
-    await world.store({ purchases: [purchase], origin: fromGoogle(TOKEN) }, byCredential("a"));
-    expect(await holders(world)).toMatchObject([{ pk: expect.stringContaining("#ASK#android-store#") }]);
-  });
   test("never becomes that of the purchase it replaced", async () => {
     const world = createWorld(table);
     const old = android(purchaseKeyOfToken("the-older-token"));

@@ -61,35 +61,33 @@ test("a credential's link is made even when claims have no room left", async () 
   expect(await linkedTo(world)).toBe(2);
 });
 
-describe("a claim's place is free again", () => {
-  const linked = (world: World, account: string) =>
-    world.store({ purchases: [owned("1")] }, byCredential(account));
-  test.each<[when: string, act: (world: World) => Promise<unknown>, left: number]>([
-    ["when a credential confirms the claim", (world) => linked(world, "a"), 2],
-    ["when the claim gives way to a credential's link", (world) => linked(world, "b"), 1],
-    ["when the customer is unlinked", async (world) => world.unlink(await claim(world, "1")), 1],
-    ["when the customer is moved", async (world) => world.unlink(await claim(world, "1"), "b"), 1],
-    ["when the customer is erased", async (world) => world.erase(await claim(world, "1")), 1],
-    [
-      "when the customer merges with one that a credential has linked",
-      async (world) => {
-        await world.store({ purchases: [owned("3")] }, byCredential("a"));
-        await world.store({ purchases: [owned("1"), owned("3")] });
-      },
-      2,
-    ],
-  ])("%s", async (_, act, left) => {
-    const world = aWorld(1);
-    await claim(world, "1");
-    expect(await countsOf(world)).toMatchObject([{ production: 1 }]);
-    await act(world);
-    // The count's key names the account, so it goes with the last claim.
-    expect(await countsOf(world)).toEqual([]);
-    await claim(world, "2");
-    expect(await linkedTo(world)).toBe(left);
-    await claim(world, "4");
-    expect(await linkedTo(world)).toBe(left);
-  });
+const linked = (world: World, account: string) =>
+  world.store({ purchases: [owned("1")] }, byCredential(account));
+test.each<[when: string, act: (world: World) => Promise<unknown>, left: number]>([
+  ["when a credential confirms the claim", (world) => linked(world, "a"), 2],
+  ["when the claim gives way to a credential's link", (world) => linked(world, "b"), 1],
+  ["when the customer is unlinked", async (world) => world.unlink(await claim(world, "1")), 1],
+  ["when the customer is moved", async (world) => world.unlink(await claim(world, "1"), "b"), 1],
+  ["when the customer is erased", async (world) => world.erase(await claim(world, "1")), 1],
+  [
+    "when the customer merges with one that a credential has linked",
+    async (world) => {
+      await world.store({ purchases: [owned("3")] }, byCredential("a"));
+      await world.store({ purchases: [owned("1"), owned("3")] });
+    },
+    2,
+  ],
+])("a claim's place is free again %s", async (_, act, left) => {
+  const world = aWorld(1);
+  await claim(world, "1");
+  expect(await countsOf(world)).toMatchObject([{ production: 1 }]);
+  await act(world);
+  // The count's key names the account, so it goes with the last claim.
+  expect(await countsOf(world)).toEqual([]);
+  await claim(world, "2");
+  expect(await linkedTo(world)).toBe(left);
+  await claim(world, "4");
+  expect(await linkedTo(world)).toBe(left);
 });
 
 test("concurrent claims never exceed the limit", async () => {

@@ -72,16 +72,18 @@ describe("after the link of an erased app transaction id, without credential", (
     purchases,
   });
 
-  test("stores purchases whose transactions name that id, also beside another person's", async () => {
+  test("stores purchases whose transactions name that id", async () => {
     const { world, made } = await linkedAgain();
     expect(await world.store(shown(named), byClient("a"))).toMatchObject({ identifier: made?.identifier });
     expect((await world.read("a")).entitlements).toMatchObject([{ active: true }]);
+  });
+  test("stores them beside another person's purchase too", async () => {
+    const { world, made } = await linkedAgain();
     const mixed = { ...shown(named, owned("9")), isChosenByClient: true };
     expect(await world.store(mixed, byClient("a"))).toMatchObject({ identifier: made?.identifier });
     expect((await world.store({ purchases: [owned("2")] }))?.identifier).toBe(made?.identifier);
     expect((await world.store({ purchases: [owned("9")] }))?.identifier).not.toBe(made?.identifier);
   });
-
   test("is refused for purchases that do not name it, or where only a client has linked it", async () => {
     const { world } = await linkedAgain();
     expect(await refusal(world.store(shown(owned("2")), byClient("a")))).toBe("CUSTOMER_NOT_FOUND");

@@ -121,20 +121,15 @@ describe("an index that is behind the table", () => {
       { step: "initialize" },
     );
     const { operations, application } = plain;
+    const waitForIndex = () => {
+      waited += 1;
+      return Promise.resolve();
+    };
+    const acting = operationsOn({ name: table.name, client }, { ...operations, keyedHash });
+    const named = customer?.identifier ?? customerId("");
+    const by = { by: "ada", caller: null, reason: "r" };
     const erase = () =>
-      eraseCustomer(
-        {
-          ...operationsOn({ name: table.name, client }, { ...operations, keyedHash }),
-          waitForIndex: () => {
-            waited += 1;
-            return Promise.resolve();
-          },
-        },
-        application.identifier,
-        customer?.identifier ?? customerId(""),
-        { by: "ada", caller: null, reason: "r" },
-        () => undefined,
-      );
+      eraseCustomer({ ...acting, waitForIndex }, application.identifier, named, by, () => undefined);
     const buried = async () => (await plain.items()).filter(({ sk }) => sk === "PURCHASE").map(isBuried);
     return { world: plain, erase, buried };
   };

@@ -33,11 +33,7 @@ describe("after the end of an App Store period", () => {
       { ...SINCE, periodEndsAt: at(30), willRenew: false },
       "active? 1h expired",
     ],
-    [
-      "not where that is the next attempt of a payment",
-      { ...FAILED, periodEndsAt: at(1) },
-      "billing_retry 60 expired",
-    ],
+    ["not where that is the next attempt", { ...FAILED, periodEndsAt: at(1) }, "billing_retry 60 expired"],
     ["a failed payment is retried for 60 days", FAILED, "billing_retry 60 expired"],
     ["a grace period runs to its end", { ...SINCE, graceEndsAt: at(16) }, "grace_period 16 expired"],
     [
@@ -45,11 +41,7 @@ describe("after the end of an App Store period", () => {
       { ...FAILED, graceEndsAt: at(16) },
       "grace_period 16 billing_retry 60 expired",
     ],
-    [
-      "the leeway follows a short grace period",
-      { graceEndsAt: at(0) + MINUTE },
-      "grace_period 1m active? 1h expired",
-    ],
+    ["the leeway follows a short one", { graceEndsAt: at(0) + MINUTE }, "grace_period 1m active? 1h expired"],
   ])("%s", (_, renewal, after) => {
     expectPicture(lineage([monthly], renewal && renewing(renewal)), `-30 active 0 ${after}`);
   });
@@ -132,11 +124,7 @@ describe("a line of Google's", () => {
     ["read at its end is retried silently for 48 hours", signed(0), "active 0 active? 2 expired"],
     ["is not where it is cancelled", { ...CANCELED, ...signed(1) }, "active 0 expired"],
     ["in its grace period has the leeway", GRACE, "grace_period 0 grace_period? 1h expired"],
-    [
-      "in its grace period is retried, too",
-      { ...GRACE, ...signed(0) },
-      "grace_period 0 grace_period? 2 expired",
-    ],
+    ["in its grace period is retried", { ...GRACE, ...signed(0) }, "grace_period 0 grace_period? 2 expired"],
     ["is on hold since its end", { standing: "billing_retry", ...signed(1) }, "active 0 billing_retry"],
     ["is paused since its end", { standing: "paused", ...signed(1) }, "active 0 paused"],
     ["is paused since it was read", { standing: "paused", ...signed(-5) }, "active -5 paused"],
