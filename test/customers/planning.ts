@@ -49,23 +49,29 @@ export const knownFacts = (purchases: readonly StoredPurchase[]): KnownFacts => 
   purchases: new Map(purchases.map((one) => [referenceText(one.purchase), one])),
 });
 
-export type Given = Omit<Partial<Merge>, "identities" | "purchases"> & {
+export type Given = Omit<Partial<Merge>, "purchases"> & {
   /** The request's facts; `{}`: none. */
   readonly facts?: Partial<Pick<Merge, "purchases"> & PlanState["facts"]>;
   readonly known?: readonly StoredPurchase[];
 };
 
-/** The plan for a request at {@link NOW}, which names no identity. */
-export const plan = ({ facts: given = {}, known = [], survivor = null, ...others }: Given): Plan => {
+/** The plan for a request at {@link NOW}; its identities are new. */
+export const plan = ({
+  facts: given = {},
+  known = [],
+  identities = [],
+  survivor = null,
+  ...others
+}: Given): Plan => {
   const { purchases = [], ...facts } = given;
   const state: PlanState = {
     application: anApplication({ catalog: aCatalog() }),
     facts: { environment: "production", acknowledgementDue: null, origin: null, ...facts },
-    known: knownFacts(known),
+    known: { ...knownFacts(known), identities: identities.map(() => null) },
     moment: NOW,
   };
   return planCustomerChange(state, {
-    identities: [],
+    identities,
     purchases,
     survivor,
     absorbed: [],

@@ -13,6 +13,7 @@ import {
 } from "../../../testing/support/stores/purchases.ts";
 import { aCustomer, android, knownFacts, OLD, plan, stored, type Given } from "../planning.ts";
 import { fromGoogle } from "../refreshing.ts";
+import { device } from "../../../testing/support/world.ts";
 
 describe("a known customer", () => {
   const purchase = aPurchase();
@@ -22,6 +23,8 @@ describe("a known customer", () => {
   // The purchase's revision is a condition of the write: it proves that the holdings match what is stored.
   const revised = { purchases: [{ revision: 3, customer: OLD }] };
   test.each<[string, Given, object]>([
+    ["an identity", { identities: [device("1")] }, { identities: [device("1")], purchases: [] }],
+    ["a customer of the same person", { absorbed: [aCustomer({ identifier: customerId("third") })] }, {}],
     ["an unfinished move", { survivor: { ...survivor, unsettled: true } }, { purchases: [] }],
     ["the first purchase", { survivor: { ...survivor, hasPurchased: false } }, { purchases: [] }],
     ["newer facts", { known: [stored(aPurchase({ lines: [aLine({ verifiedAt: NOW - 5000 })] }))] }, revised],
