@@ -119,12 +119,8 @@ describe("the main job", () => {
       iosStore: { environments: ["sandbox"], xcodeCertificates: [fingerprintOf(xcode.certificate)] },
     });
     const requestOf = (app: TestApplication) => {
-      const customer = {
-        appAppleIdentifier: 0,
-        environment: "Xcode",
-        appTransactionIdentifier: "0",
-      } as const;
-      return app.device(customer, xcode).request({ transactionIdentifier: "0" });
+      const inXcode = { environment: "Xcode", appAppleIdentifier: 0, appTransactionIdentifier: "0" } as const;
+      return app.device(inXcode, xcode).request({ transactionIdentifier: "0" });
     };
     const { body } = await registered.synchronize(requestOf(registered));
     expect(body.entitlements).toMatchObject([{ environment: "xcode", status: "active" }]);

@@ -1,25 +1,14 @@
 import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
 import { givesAccess } from "../../../lib/entitlements/timeline.ts";
-import { purchaseKey } from "../../../lib/identifiers.ts";
 import { aLine, aPurchase, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { aPeriod, at, inDays, MINUTE, refunded, signed } from "../history.ts";
 import { expectPicture, timeline, type Picture } from "./pictures.ts";
 
 const monthly = aPeriod("1", "basic", -30, 0);
 
-const unselected = aPurchase({
-  lines: [aLine({ nature: "non_consumable", productIdentifier: "forever" })],
-  selectedProducts: ["x"],
-});
 test.each<[what: string, purchase: Purchase]>([
-  ["a pending purchase", aPurchase({ lines: [] })],
   ["an unmapped product", aPurchase({ lines: [{ ...monthly, productIdentifier: "other" }] })],
   ["a product of the other store", aPurchase({ store: "android-store", lines: [aLine()] })],
-  [
-    "a purchase that was replaced",
-    aPurchase({ store: "android-store", lines: [monthly], replacedBy: purchaseKey("2") }),
-  ],
-  ["a product that nobody selected", unselected],
   ["a period that never ran", aPurchase({ lines: [{ ...monthly, ...refunded(-30) }] })],
 ])("%s grants nothing, and has no span", (_, purchase) => {
   expect(timeline(purchase)).toEqual([]);
@@ -103,7 +92,6 @@ describe("passes of one product follow one another:", () => {
     ["where Google showed an undated refund", [undated, second(0.25, {}, google)], "2: 0.5–1.5"],
     ["another product beside them", [first, oneTime("2", { productIdentifier: "week" })], "1: 0–1, 2: 0–7"],
     ["another environment beside them", [first, second(0, {}, { environment: "sandbox" })], "1: 0–1, 2: 0–1"],
-    ["another store beside them", [first, second(0, {}, google)], "1: 0–1, 2: 0–1"],
     ["what ends by itself beside them", [first, second(0, { endsAt: at(2) })], "1: 0–1, 2: 0–2"],
     ["purchase options of one product together", [option("1", "a"), option("2", "b")], "1: 0–1, 2: 1–2"],
   ])("%s", (_, passes, expected) => {
