@@ -44,7 +44,7 @@ test.each<[first: Environment, second: Environment, customers: number]>([
   ["production", "sandbox", 2],
   ["sandbox", "xcode", 1],
   ["sandbox", "sandbox", 1],
-])("the sandbox and Xcode are counted apart from production: %s, %s: %i", async (first, second, customers) => {
+])("tests are counted apart from production: %s, %s: %i", async (first, second, customers) => {
   const world = aWorld(1);
   for (const [key, environment] of [first, second].entries()) {
     const purchases = [{ ...owned(String(key)), environment }];
