@@ -21,7 +21,6 @@ interface Sent {
   /** App transaction id. */
   readonly id?: string;
   readonly transactions: readonly Payload[];
-  readonly renewalInfos?: readonly Payload[];
   /** Account of a link; without it, the request synchronizes. */
   readonly account?: string;
 }
@@ -29,12 +28,10 @@ interface Sent {
 /** An application of one bundle that is sent requests; each answers with the customer, or with the error. */
 const anApp = () => {
   const { reception, world } = notifiedApp(table);
-  const signed = (payloads: readonly Payload[]): string[] => payloads.map((one) => signJws(one, chain));
-  return async ({ id, transactions, renewalInfos = [], account }: Sent) => {
+  return ({ id, transactions, account }: Sent) => {
     const request = {
       signedAppTransaction: signJws(anAppTransaction({ appTransactionId: id }), chain),
-      signedTransactions: signed(transactions),
-      signedRenewalInfos: signed(renewalInfos),
+      signedTransactions: transactions.map((one) => signJws(one, chain)),
     };
     const answer =
       account === undefined
@@ -83,26 +80,22 @@ describe("a subscription whose transactions carry two app transaction ids", () =
   });
 });
 
-describe("a stranger's transactions beside one's own app transaction", () => {
+test("a stranger's transactions are refused together with the caller's own, and nothing is stored", async () => {
+  const send = anApp();
+  const stranger = await send({ id: OTHER, transactions: [of("9", OTHER)], account: "stranger" });
+  const own = [of("1", ACCOUNT), of("2", undefined)];
+  const theirs = [of("9", undefined, { transactionId: "90" }), of("9", OTHER)];
   const refused = (index: number) => ({
     code: "INVALID_TRANSACTION",
     message: `The signed transaction at index ${index} has a different app transaction id than the request's other payloads.`,
   });
-
-  test("are refused together with the caller's own, and nothing is stored", async () => {
-    const send = anApp();
-    const stranger = await send({ id: OTHER, transactions: [of("9", OTHER)], account: "stranger" });
-    const own = [of("1", ACCOUNT), of("2", undefined)];
-    const theirs = [of("9", undefined, { transactionId: "90" }), of("9", OTHER)];
-    for (const account of [undefined, "attacker"]) {
-      const named = account === undefined ? {} : { account };
-      expect(await send({ id: ACCOUNT, transactions: theirs, ...named })).toEqual(refused(1));
-      expect(await send({ id: ACCOUNT, transactions: [...own, ...theirs], ...named })).toEqual(refused(3));
-      expect(await send({ transactions: [...own, ...theirs], ...named })).toEqual(refused(3));
-    }
-    expect(await send({ id: ACCOUNT, transactions: [] })).toEqual({ customer: null, active: false });
-    expect(await send({ id: OTHER, transactions: [] })).toEqual(stranger);
-  });
+  for (const named of [{}, { account: "attacker" }]) {
+    expect(await send({ id: ACCOUNT, transactions: theirs, ...named })).toEqual(refused(1));
+    expect(await send({ id: ACCOUNT, transactions: [...own, ...theirs], ...named })).toEqual(refused(3));
+    expect(await send({ transactions: [...own, ...theirs], ...named })).toEqual(refused(3));
+  }
+  expect(await send({ id: ACCOUNT, transactions: [] })).toEqual({ customer: null, active: false });
+  expect(await send({ id: OTHER, transactions: [] })).toEqual(stranger);
 });
 
 test("facts without an app transaction id merge nobody until the backend links them", async () => {

@@ -6,24 +6,13 @@ import {
   type PlanState,
 } from "../../lib/customers/storing/plan-customer-change.ts";
 import type { Link, StoredCustomer, StoredPurchase } from "../../lib/customers/storing/records.ts";
-import type { IdentityReference } from "../../lib/entitlements/proven-purchase.ts";
-import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
-import { accountId, applicationId, customerId } from "../../lib/identifiers.ts";
+import { accountId, customerId } from "../../lib/identifiers.ts";
 import { anApplication } from "../../testing/support/application.ts";
 import { aCatalog, aLine, aPurchase, DAY, NOW } from "../../testing/support/stores/purchases.ts";
 
-export const APPLICATION = applicationId("application");
-export const NEW = customerId("new");
 export const OLD = customerId("old");
-export const LINK: Link = { account: accountId("user-1"), assertedBy: "credential", linkedAt: NOW - DAY };
-
-export const device = (value: string): IdentityReference => ({
-  store: "ios-store",
-  kind: "app-transaction",
-  environment: "production",
-  value,
-});
+const LINK: Link = { account: accountId("user-1"), assertedBy: "credential", linkedAt: NOW - DAY };
 
 /** A purchase as {@link OLD}'s, in its third revision. */
 export const stored = (purchase: Purchase, changes: Partial<StoredPurchase> = {}): StoredPurchase => ({
@@ -53,44 +42,32 @@ export const aCustomer = (changes: Partial<StoredCustomer> = {}): StoredCustomer
 });
 
 /** Stored facts: these purchases, and nothing erased. */
-export const knownFacts = (
-  purchases: readonly StoredPurchase[],
-  identities: KnownFacts["identities"] = [],
-): KnownFacts => ({
+export const knownFacts = (purchases: readonly StoredPurchase[]): KnownFacts => ({
   erasedPurchases: new Set(),
   erasedIdentity: false,
-  identities,
+  identities: [],
   purchases: new Map(purchases.map((one) => [referenceText(one.purchase), one])),
 });
 
-export type Given = Omit<Partial<Merge>, "identities" | "purchases"> & {
+export type Given = Omit<Partial<Merge>, "purchases"> & {
   /** The request's facts; `{}`: none. */
-  readonly facts?: Partial<Pick<Merge, "identities" | "purchases"> & PlanState["facts"]>;
-  readonly catalog?: Catalog;
+  readonly facts?: Partial<Pick<Merge, "purchases"> & PlanState["facts"]>;
   readonly known?: readonly StoredPurchase[];
-  readonly knownIdentities?: KnownFacts["identities"];
-  /** Purchases that a tombstone reserves. */
-  readonly erased?: readonly Purchase[];
 };
 
-/** The plan for a request at {@link NOW}; its facts' identities are new unless a test says otherwise. */
+/** The plan for a request at {@link NOW}; its identities are new. */
 export const plan = ({
   facts: given = {},
   known = [],
-  knownIdentities,
-  erased = [],
-  catalog = aCatalog(),
+  identities = [],
   survivor = null,
   ...others
 }: Given): Plan => {
-  const { identities = [], purchases = [], ...facts } = given;
+  const { purchases = [], ...facts } = given;
   const state: PlanState = {
-    application: anApplication({ identifier: APPLICATION, catalog }),
+    application: anApplication({ catalog: aCatalog() }),
     facts: { environment: "production", acknowledgementDue: null, origin: null, ...facts },
-    known: {
-      ...knownFacts(known, knownIdentities ?? identities.map(() => null)),
-      erasedPurchases: new Set(erased.map(referenceText)),
-    },
+    known: { ...knownFacts(known), identities: identities.map(() => null) },
     moment: NOW,
   };
   return planCustomerChange(state, {
@@ -99,7 +76,7 @@ export const plan = ({
     survivor,
     absorbed: [],
     link: survivor?.link ?? null,
-    identifier: survivor?.identifier ?? NEW,
+    identifier: survivor?.identifier ?? customerId("new"),
     liftsErasures: false,
     ...others,
   });

@@ -14,7 +14,7 @@ import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
-import { BUNDLE } from "../../testing/support/stores/ios-store.ts";
+import { aBundle, BUNDLE } from "../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../testing/support/stores/purchases.ts";
 import type { TestTable } from "../../testing/support/table/table.ts";
 import { createWorld, owned, type World } from "../../testing/support/world.ts";
@@ -26,6 +26,19 @@ export const OTHER_BUNDLE = "com.example.other";
 /** Origin of facts of {@link BUNDLE}, whose application has Apple's key. */
 export const fromApple = (changes: Partial<FactsOrigin> = {}): FactsOrigin => ({
   source: { store: "ios-store", bundleIdentifier: BUNDLE },
+  canAsk: true,
+  askedAt: null,
+  ...changes,
+});
+
+/** Origin of facts about a subscription, which Google is asked about by this token. */
+export const fromGoogle = (purchaseToken = "the-token", changes: Partial<FactsOrigin> = {}): FactsOrigin => ({
+  source: {
+    store: "android-store",
+    packageName: "com.example.trails",
+    purchaseToken,
+    productKind: "subscription",
+  },
   canAsk: true,
   askedAt: null,
   ...changes,
@@ -65,14 +78,13 @@ interface Place {
   readonly environment?: Environment;
 }
 
-const iosStore = [BUNDLE, OTHER_BUNDLE].map((bundleIdentifier) => ({
-  bundleIdentifier,
-  appAppleIdentifier: 1,
-  environments: ["production", "sandbox"] as const,
-  xcodeCertificates: [],
-  serverApi: { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" },
-  notifications: null,
-}));
+const iosStore = [BUNDLE, OTHER_BUNDLE].map((bundleIdentifier) =>
+  aBundle({
+    bundleIdentifier,
+    environments: ["production", "sandbox"],
+    serverApi: { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" },
+  }),
+);
 
 /** Applications with two bundles, whose store answers as a test says, on one clock that waiting moves. */
 export const createRefreshing = (table: TestTable, applications: readonly ApplicationId[] = [aName()]) => {
@@ -84,7 +96,7 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
     },
     { step: "initialize", name: "counting requests", override: true },
   );
-  const virtual = createVirtualClock(NOW, () => requests > 0);
+  const clock = createVirtualClock(NOW, () => requests > 0);
   const asked: Asked[] = [];
   const failures: unknown[] = [];
   const worlds = new Map(
@@ -104,14 +116,14 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
   let answer: Answer = renewed;
 
   const ask = async ({ identifier }: Application, due: DueAsk): Promise<AskOutcome> => {
-    const moment = virtual.now();
+    const moment = clock.now();
     asked.push({ at: moment, application: identifier, key: due.purchase.key });
     const said = await answer(due, moment);
     if ("outcome" in said) return said;
     const { environment } = due.purchase;
     const origin = { source: due.source, canAsk: true, askedAt: said.verifiedAt };
     await worldOf(identifier)
-      .at(virtual.now())
+      .at(clock.now())
       .store({ environment, purchases: [{ ...said, environment }], origin });
     return { outcome: "stored" };
   };
@@ -123,22 +135,13 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
     applications: () => Promise.resolve(applications),
     ask,
     newWorker: uuid,
-    now: virtual.now,
-    wait: virtual.wait,
+    now: clock.now,
+    wait: clock.wait,
     onFailure: (error) => failures.push(error),
     ...changes,
   });
   return {
-    clock: {
-      get now(): Instant {
-        return virtual.now();
-      },
-      set now(moment: Instant) {
-        virtual.set(moment);
-      },
-      wait: virtual.wait,
-      during: virtual.during,
-    },
+    clock,
     asked,
     failures,
     worldOf,
@@ -161,7 +164,7 @@ export const createRefreshing = (table: TestTable, applications: readonly Applic
           origin: fromApple({ source: { store: "ios-store", bundleIdentifier } }),
         }),
     run: (changes: Partial<AskRun> = {}, minutes = 10): Promise<AskReport> =>
-      virtual.during(askDuePurchases(runOn(table, changes), virtual.now() + minutes * MINUTE)),
+      clock.during(askDuePurchases(runOn(table, changes), clock.now() + minutes * MINUTE)),
     runOn,
   };
 };

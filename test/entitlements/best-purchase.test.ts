@@ -1,4 +1,4 @@
-import { bestSpans, entitlementsAt, lastAccess, mayReturn } from "../../lib/entitlements/entitlements.ts";
+import { bestSpans, entitlementsAt, lastAccess } from "../../lib/entitlements/entitlements.ts";
 import type { Holding } from "../../lib/entitlements/holding.ts";
 import { type Line } from "../../lib/entitlements/purchase.ts";
 import { timelineOf } from "../../lib/entitlements/timeline.ts";
@@ -32,7 +32,6 @@ describe("of several purchases that grant an entitlement the best is shown:", ()
   const until = (milliseconds: number) => ({ endsAt: NOW + milliseconds });
   const paused = { standing: "paused" } as const;
   const retry = { standing: "billing_retry" } as const;
-  const grace = { standing: "grace_period", endsAt: NOW + 1 } as const;
   const undated = { ...lifetime, nature: "consumable", standing: "revoked" } as const;
   const refundedLong = { ...lifetime, startsAt: at(-400), revokedAt: at(-300) };
 
@@ -42,7 +41,6 @@ describe("of several purchases that grant an entitlement the best is shown:", ()
       of("9", until(1), { ...xcode, ...app }),
       of("1", paused, { ...google, ...key }),
     ],
-    ["a grace period is active", of("9", grace, google), of("1", retry, google)],
     ["production before sandbox", of("9", until(1)), of("1", lifetime, sandbox)],
     ["sandbox before Xcode", of("9", until(1), sandbox), of("1", lifetime, xcode)],
     ["production, where both are over", of("9", over(9), google), of("1", paused, { ...google, ...sandbox })],
@@ -66,11 +64,6 @@ describe("of several purchases that grant an entitlement the best is shown:", ()
       of("1", { transactionIdentifier: "9" }),
       { ...of("2", { transactionIdentifier: "8" }), customerIdentifier: OTHER },
     ],
-    [
-      "the Android store",
-      of("1", {}, google),
-      { ...of("1", { transactionIdentifier: "" }), customerIdentifier: OTHER },
-    ],
   ])("%s", (_, better, worse) => {
     const terms = termsOf(aCatalog([aProduct(), aProduct({ store: "android-store" })]), 0);
     const both = entitlementsAt(NOW, [better, worse], terms);
@@ -80,48 +73,21 @@ describe("of several purchases that grant an entitlement the best is shown:", ()
   });
 
   test("of one purchase the smaller product, then the earlier line", () => {
-    const lines = [
-      aLine({ productIdentifier: "monthly", transactionIdentifier: null, event: "b" }),
-      aLine({ productIdentifier: "monthly", transactionIdentifier: null, event: "a" }),
-      aLine({ productIdentifier: "basic", transactionIdentifier: "9" }),
-    ];
-    const catalog = aCatalog(
-      ["monthly", "basic"].map((productIdentifier) =>
-        aProduct({ store: "android-store", productIdentifier }),
-      ),
+    const line = (productIdentifier: string, event: string) =>
+      aLine({ transactionIdentifier: null, productIdentifier, event });
+    const [b, a, other] = [line("monthly", "b"), line("monthly", "a"), line("basic", "c")];
+    const products = ["monthly", "basic"].map((productIdentifier) =>
+      aProduct({ store: "android-store", productIdentifier }),
     );
-    const best = (count: number, order: readonly Line[]) =>
-      [
-        ...bestSpans(
-          timelineOf(
-            held(aPurchase({ store: "android-store", lines: order.slice(0, count) })),
-            termsOf(catalog),
-          ),
-        ).values(),
-      ].map(({ line }) => line.event);
-    expect(best(3, lines)).toEqual(["event 9"]);
-    expect(best(3, lines.toReversed())).toEqual(["event 9"]);
-    expect(best(2, lines)).toEqual(["a"]);
-    expect(best(2, lines.slice(0, 2).toReversed())).toEqual(["a"]);
+    const best = (...lines: readonly Line[]) => {
+      const timeline = timelineOf(
+        held(aPurchase({ store: "android-store", lines })),
+        termsOf(aCatalog(products)),
+      );
+      return bestSpans(timeline).get("premium")?.line.event;
+    };
+    expect([best(b, a, other), best(other, a, b), best(b, a), best(a, b)]).toEqual(["c", "c", "a", "a"]);
   });
-
-  test("an entry names the customer whose purchase it is", () => {
-    const holdings = [of("1", {}), { ...of("2", lifetime), customerIdentifier: OTHER }];
-    expect(entitlementsAt(NOW, holdings, termsOf())).toMatchObject([{ customerIdentifier: OTHER }]);
-  });
-});
-
-test.each([
-  ["active", false],
-  ["grace_period", false],
-  ["billing_retry", true],
-  ["paused", true],
-  ["expired", false],
-  ["revoked", false],
-] as const)("access may return by itself from %s: %s", (status, may) => {
-  const [span] = timelineOf(held(aPurchase()), termsOf());
-  if (span === undefined) throw new Error("There is one.");
-  expect(mayReturn({ ...span, status })).toBe(may);
 });
 
 test("a refund without date and start sorts before any other end", () => {

@@ -7,33 +7,25 @@ test("a catalog sells in the stores of its products alone", () => {
 });
 
 test("a product with a base plan wins over one for all", () => {
-  const yearly = aProduct({
-    store: "android-store",
-    productIdentifier: "premium",
-    basePlanIdentifier: "yearly",
-  });
-  const any = aProduct({ store: "android-store", productIdentifier: "premium", basePlanIdentifier: null });
+  const of = (basePlanIdentifier: string | null) =>
+    aProduct({ store: "android-store", productIdentifier: "premium", basePlanIdentifier });
+  const [any, yearly] = [of(null), of("yearly")];
   const { productOf } = aCatalog([any, yearly]);
-  const plan = (basePlanIdentifier: string | null) => ({ productIdentifier: "premium", basePlanIdentifier });
-  expect(productOf("android-store", plan("yearly"))).toEqual(yearly);
-  expect(productOf("android-store", plan("monthly"))).toEqual(any);
-  expect(productOf("android-store", plan(null))).toEqual(any);
-  expect(productOf("android-store", { productIdentifier: "premium" })).toEqual(any);
-  expect(productOf("ios-store", plan(null))).toBeUndefined();
+  expect(productOf("android-store", yearly)).toEqual(yearly);
+  for (const other of [of("monthly"), any, { productIdentifier: "premium" }])
+    expect(productOf("android-store", other)).toEqual(any);
+  expect(productOf("ios-store", any)).toBeUndefined();
 });
 
 test("a product with a purchase option of any name wins over the one without", () => {
   const any = aProduct({ store: "android-store", productIdentifier: "film" });
   for (const name of ["rent", "null"]) {
     const named = { ...any, purchaseOptionIdentifier: name, accessDuration: period("P2D") };
-    const option = (purchaseOptionIdentifier: string) => ({
-      productIdentifier: "film",
-      purchaseOptionIdentifier,
-    });
+    const bought = { productIdentifier: "film", purchaseOptionIdentifier: "buy" };
     const { productOf } = aCatalog([any, named]);
-    expect(productOf("android-store", option(name))).toEqual(named);
-    expect(productOf("android-store", option("buy"))).toEqual(any);
-    expect(productOf("android-store", { productIdentifier: "film" })).toEqual(any);
-    expect(aCatalog([named]).productOf("android-store", option("buy"))).toBeUndefined();
+    expect(productOf("android-store", named)).toEqual(named);
+    for (const other of [bought, { productIdentifier: "film" }])
+      expect(productOf("android-store", other)).toEqual(any);
+    expect(aCatalog([named]).productOf("android-store", bought)).toBeUndefined();
   }
 });

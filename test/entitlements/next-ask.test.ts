@@ -24,6 +24,7 @@ const asksOf = (purchase: Purchase, after: number, count: number, wasAsked = tru
 const days = (from: number, ...delays: readonly number[]): number[] =>
   delays.map((delay) => (at(from) + delay - at(0)) / DAY);
 const renewals = (...times: readonly number[]) => times.map((time) => `renewal ${time}`);
+const refunds = (...times: readonly number[]) => times.map((time) => `refund ${time}`);
 
 const CLOSELY = [5 * SECOND, 2 * MINUTE, 10 * MINUTE, 20 * MINUTE, HOUR, 6 * HOUR];
 const month = aPeriod("2", "monthly", -10, 20);
@@ -41,42 +42,41 @@ describe("the App Store is asked", () => {
     );
     expect(asks.at(-1)).toBe(`renewal ${20 + 59.25}`);
   });
-  test("at the end of a shorter period only", () => {
-    const lasting = (hours: number) => of(aPeriod("2", "monthly", 0, hours / 24));
-    expect(asksOf(lasting(1), at(0) - 1, 1)).toEqual(renewals(...days(1 / 24, 5 * SECOND)));
-    expect(asksOf(lasting(2), at(0) - 1, 2)).toEqual(renewals(...days(2 / 24, -HOUR, 5 * SECOND)));
+
+  const lasting = (hours: number) => of(aPeriod("2", "monthly", 0, hours / 24));
+  const over = { ...of(month), renewal: aRenewal({ willRenew: false, signedAt: at(20) }) };
+  const failing = aRenewal({ graceEndsAt: at(26), isInBillingRetry: true, signedAt: at(20) });
+  const year = aPeriod("2", "yearly", 0, 365);
+  const forever = of(aLine({ nature: "non_consumable", startsAt: at(0), endsAt: null }));
+  const pass = of(aLine({ nature: "non_renewing", startsAt: at(0), endsAt: null }));
+  const anHourAfterDay30 = (more: number) =>
+    of({ ...aPeriod("2", "monthly", 0, 30), endsAt: at(30) + HOUR + more });
+  const renewed = aPeriod("3", "monthly", 20, 50);
+  test.each<[rule: string, purchase: Purchase, after: number, asks: readonly string[]]>([
+    ["at the end only of an hour's period", lasting(1), at(0) - 1, renewals(...days(1 / 24, 5 * SECOND))],
+    ["before the end of a longer one", lasting(2), at(0) - 1, renewals(...days(2 / 24, -HOUR, 5 * SECOND))],
+    ["rarely after an end that it has called over", over, at(20), renewals(21, 27, 50)],
+    [
+      "closely after the end of a grace period",
+      { ...of(month), renewal: failing },
+      at(26),
+      renewals(...days(26, ...CLOSELY.slice(0, 3))),
+    ],
+    ["ever more rarely for a refund", of(year), at(0), refunds(1, 7, 30, 121, 212, 303)],
+    ["likewise about a lifetime", forever, at(0), refunds(1, 7, 30, 121)],
+    ["quarterly for ever", forever, at(30 + 40 * 91), refunds(30 + 41 * 91)],
+    ["for 400 days about a pass", pass, at(303), refunds(394)],
+    ["for a refund until an hour before an end", anHourAfterDay30(1), at(29), refunds(30)],
+    ["for no refund from then on", anHourAfterDay30(0), at(29), renewals(30)],
+    ["not for a refund since each renewal", of(month, renewed), at(20), renewals(...days(50, -HOUR))],
+    ["for one since the purchase", of(month, { ...renewed, endsAt: at(385) }), at(20), refunds(111)],
+    ["whether a refund was taken back", of({ ...year, ...refunded(10) }), at(10), refunds(11, 17, 40)],
+  ])("%s", (_, purchase, after, asks) => {
+    expect(asksOf(purchase, after, asks.length)).toEqual(asks);
   });
-  test("rarely after an end that it has called over, for 60 days", () => {
-    const purchase = { ...of(month), renewal: aRenewal({ willRenew: false, signedAt: at(20) }) };
-    expect(asksOf(purchase, at(20), 9)).toEqual(renewals(21, 27, 50));
-  });
-  test("closely after the end of a grace period too", () => {
-    const renewal = aRenewal({ graceEndsAt: at(26), isInBillingRetry: true, signedAt: at(20) });
-    const asks = asksOf({ ...of(month), renewal }, at(26), 3);
-    expect(asks).toEqual(renewals(...days(26, ...CLOSELY.slice(0, 3))));
-  });
-  test("ever more rarely after a purchase, for a refund", () => {
-    const year = aPeriod("2", "yearly", 0, 365);
-    expect(asksOf(of(year), at(0), 6)).toEqual([1, 7, 30, 121, 212, 303].map((day) => `refund ${day}`));
-    const forever = aLine({ nature: "non_consumable", startsAt: at(0), endsAt: null });
-    expect(asksOf(of(forever), at(0), 4)).toEqual([1, 7, 30, 121].map((day) => `refund ${day}`));
-    expect(asksOf(of(forever), at(30 + 40 * 91), 1)).toEqual([`refund ${30 + 41 * 91}`]);
-    const pass = aLine({ nature: "non_renewing", startsAt: at(0), endsAt: null });
-    expect(asksOf(of(pass), at(0), 9).at(-1)).toBe("refund 394");
-  });
-  test("until an hour before a period's end", () => {
-    const lasting = (more: number) => of({ ...aPeriod("2", "monthly", 0, 30), endsAt: at(30) + HOUR + more });
-    expect(asksOf(lasting(0), at(29), 1)).toEqual(["renewal 30"]);
-    expect(asksOf(lasting(1), at(29), 1)).toEqual(["refund 30"]);
-  });
-  test("for refunds since the purchase, not since each renewal", () => {
-    const renewed = aPeriod("3", "monthly", 20, 50);
-    expect(asksOf(of(month, renewed), at(20), 1)).toEqual([`renewal ${days(50, -HOUR)[0]}`]);
-    expect(asksOf(of(month, { ...renewed, endsAt: at(385) }), at(20), 1)).toEqual(["refund 111"]);
-  });
-  test("likewise after a refund, which may be taken back", () => {
-    const year = { ...aPeriod("2", "yearly", -10, 355), ...refunded(0) };
-    expect(asksOf(of(year), at(0), 3)).toEqual(["refund 1", "refund 7", "refund 30"]);
+
+  test("for 60 days after an end that it has called over, and 400 after a pass", () => {
+    expect([asksOf(over, at(50), 1), asksOf(pass, at(394), 1)]).toEqual([[], []]);
   });
   test("never about consumables, nor about what was bought in Xcode", () => {
     expect(nextAsk(of(aLine({ nature: "consumable", endsAt: null })), at(0), false)).toBeNull();
@@ -135,31 +135,31 @@ describe("what is unsettled", () => {
 });
 
 describe("Google is asked", () => {
-  test("closely after an end, then daily, while it is not over", () => {
-    expect(asksOf(google({ willRenew: true }), at(0), 7)).toEqual(
+  const expired = google({ standing: "expired", verifiedAt: at(20) });
+  const both = { ...expired, lines: [...expired.lines, ...google({ willRenew: true }).lines] };
+  const pending = { ...google({}), lines: [], verifiedAt: at(0) };
+  const daily = renewals(1, 2);
+  test.each<[rule: string, purchase: Purchase, after: number, asks: readonly string[]]>([
+    [
+      "closely after an end, then daily, while it is not over",
+      google({ willRenew: true }),
+      at(0),
       renewals(...days(20, ...CLOSELY, 6 * HOUR + DAY)),
-    );
-  });
-  test("rarely about what is over, until it drops the purchase", () => {
-    const expired = google({ standing: "expired", verifiedAt: at(20) });
-    expect(asksOf(expired, at(20), 4)).toEqual(renewals(21, 27, 50, 141));
-    expect(asksOf(google({ willRenew: false, verifiedAt: at(20) }), at(20), 2)).toEqual(renewals(21, 27));
-  });
-  test("about the lines that are not over, where there are any", () => {
-    const [line] = google({ willRenew: true }).lines;
-    const both = {
-      ...google({ standing: "expired" }),
-      lines: google({ standing: "expired" }).lines.concat(line ?? []),
-    };
-    expect(asksOf(both, at(10), 1)).toEqual(renewals(...days(20, 5 * SECOND)));
-  });
-  test("daily about a payment that failed, whatever end it names", () => {
-    for (const standing of ["grace_period", "billing_retry", "paused"] as const)
-      expect(asksOf(google({ standing }), at(0), 2)).toEqual(renewals(1, 2));
-  });
-  test("every six hours while the payment is pending", () => {
-    const pending = { ...google({}), lines: [], verifiedAt: at(0) };
-    expect(asksOf(pending, at(0), 2)).toEqual(["payment 0.25", "payment 0.5"]);
+    ],
+    ["rarely about what is over, until it drops the purchase", expired, at(20), renewals(21, 27, 50, 141)],
+    [
+      "rarely about what is cancelled",
+      google({ willRenew: false, verifiedAt: at(20) }),
+      at(20),
+      renewals(21, 27),
+    ],
+    ["about the lines that are not over", both, at(10), renewals(...days(20, 5 * SECOND))],
+    ["daily in a grace period, whatever end it names", google({ standing: "grace_period" }), at(0), daily],
+    ["daily about what is on hold", google({ standing: "billing_retry" }), at(0), daily],
+    ["daily about what is paused", google({ standing: "paused" }), at(0), daily],
+    ["every six hours while the payment is pending", pending, at(0), ["payment 0.25", "payment 0.5"]],
+  ])("%s", (_, purchase, after, asks) => {
+    expect(asksOf(purchase, after, asks.length)).toEqual(asks);
   });
   test("not about one-time purchases, nor about what was replaced", () => {
     expect(nextAsk(google({ nature: "consumable", endsAt: null }), at(0), false)).toBeNull();

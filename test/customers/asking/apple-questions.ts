@@ -15,7 +15,6 @@ import { type World } from "../../../testing/support/world.ts";
 export const chain = makeChain();
 export const END = NOW + 20 * DAY;
 export const LATER = END + 30 * DAY;
-export const HOUR = DAY / 24;
 /** The moment of the refreshes: just after the end. */
 export const ASKED = END + 5000;
 
@@ -34,7 +33,8 @@ export const DOWN = { outcome: "unavailable", retryAt: null, status: 503, reason
 export const UNKNOWN = { outcome: "unknown", status: 404, reason: "TransactionIdNotFound" } as const;
 
 const nothingElse = () => Promise.reject(new Error("Nothing else is asked."));
-const aStore = (answers: Partial<AppStoreServer>): AppStoreServer => ({
+/** A store that answers only these questions. */
+export const aStore = (answers: Partial<AppStoreServer>): AppStoreServer => ({
   subscriptionStatuses: nothingElse,
   transaction: nothingElse,
   transactionHistory: nothingElse,

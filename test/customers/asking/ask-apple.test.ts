@@ -1,11 +1,11 @@
-import type { Application } from "../../../lib/applications/application.ts";
+import { HOUR } from "../../../lib/duration.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import type {
   AppStoreAnswer,
   AppStoreServer,
   SignedFacts,
 } from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
-import type { Line } from "../../../lib/entitlements/purchase.ts";
+import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
 import { makeChain, type JwsSigner } from "../../../sandbox/ios-store/signing.ts";
 import { aBundle, aRenewalInfo, BUNDLE, type Payload } from "../../../testing/support/stores/ios-store.ts";
 import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
@@ -17,7 +17,6 @@ import {
   chain,
   END,
   LATER,
-  HOUR,
   ASKED,
   KEY,
   signed,
@@ -36,28 +35,20 @@ import {
 
 const table = await aUseCaseTable();
 
-const aWorld = (): World => {
-  const world = createWorld(table);
-  const application: Application = {
-    ...world.application,
-    identifier: applicationId(aName()),
-    iosStore: [aBundle({ serverApi: KEY })],
-    catalog: aCatalog(),
-  };
-  return world.with({ application });
+/** An application with Apple's key that holds these purchases of one person. */
+const holding = async (...purchases: readonly Purchase[]): Promise<World> => {
+  const { application, ...world } = createWorld(table);
+  const [identifier, iosStore] = [applicationId(aName()), [aBundle({ serverApi: KEY })]];
+  const asked = world.with({ application: { ...application, identifier, iosStore, catalog: aCatalog() } });
+  await asked.store({ purchases, origin: fromApple() });
+  return asked;
 };
 
 /** Subscriptions of one person that end at once. */
-const subscribed = async (...lineages: readonly string[]): Promise<World> => {
-  const world = aWorld();
-  await world.store({
-    purchases: lineages.map((key) =>
-      aPurchase({ key, lines: [aLine({ transactionIdentifier: key, event: key })] }),
-    ),
-    origin: fromApple(),
-  });
-  return world;
-};
+const subscribed = (...lineages: readonly string[]): Promise<World> =>
+  holding(
+    ...lineages.map((key) => aPurchase({ key, lines: [aLine({ transactionIdentifier: key, event: key })] })),
+  );
 
 describe("a subscription", () => {
   test("is asked about by its statuses, whose renewals move each refresh", async () => {
@@ -80,54 +71,39 @@ describe("a subscription", () => {
 
   const limited = { outcome: "unavailable", retryAt: ASKED + 1, status: 429, reason: null } as const;
   const rejected = { outcome: "credential-rejected", status: 401, reason: null } as const;
+  const failed = { outcome: "failed" };
   test.each<[what: string, answer: AppStoreAnswer<SignedFacts>, outcome: object]>([
     ["that the store does not know", UNKNOWN, { outcome: "unknown" }],
     ["whose key the store rejects", rejected, { outcome: "credential-rejected" }],
     ["that meets a limit", limited, { outcome: "unavailable", retryAt: ASKED + 1 }],
+    ["in another bundle", facts([signed(renewed("1", { bundleId: "com.example.other" }))]), failed],
+    ["in another environment", facts([signed(renewed("1", { environment: "Sandbox" }))]), failed],
   ])("%s stays as it is", async (_, answer, outcome) => {
-    const world = await subscribed("1");
+    const world = await subscribed("1", "2");
     const before = await world.items();
     expect(await refresh(world, says(answer))).toEqual(outcome);
     expect(await world.items()).toEqual(before);
   });
-});
 
-describe("a payload that does not verify blocks nothing else", () => {
   const forged = makeChain();
   /** A bundle in another group, of a type that this code does not know. */
   const bundle = signed(renewed("77", { type: "Auto-Renewable Subscription Bundle" }));
+  const other = signed(renewed("2", { appTransactionId: "704000000000099" }));
   const info = (signer: JwsSigner = chain) =>
     signed(aRenewalInfo({ originalTransactionId: "1", renewalDate: LATER, signedDate: ASKED }), signer);
-
   test.each<[what: string, answer: AppStoreAnswer<SignedFacts>]>([
-    ["of a type that is not known", facts([bundle, signed(renewed("1"))], [info()])],
-    ["that is forged", facts([signed(renewed("1")), signed(renewed("2"), forged)], [info()])],
-    ["that is a renewal info", facts([signed(renewed("1"))], [info(), info(forged)])],
-  ])("%s", async (_, answer) => {
+    ["one of a type that is not known", facts([bundle, signed(renewed("1"))], [info()])],
+    ["a forged one", facts([signed(renewed("1")), signed(renewed("2"), forged)], [info()])],
+    ["a forged renewal info", facts([signed(renewed("1"))], [info(), info(forged)])],
+    ["another person's", facts([signed(renewed("1")), other], [info()])],
+  ])("is renewed beside a payload that is left out: %s", async (_, answer) => {
     const world = await subscribed("1", "2");
     expect(await refresh(world, says(answer))).toEqual(STORED);
     expect(await queuedOf(world)).toEqual({ 1: LATER - HOUR, 2: END - HOUR });
+    const stored = (await world.items()).filter(({ sk }) => sk === "PURCHASE");
+    const isRenewed = (item: object) => JSON.stringify(item).includes(String(LATER));
+    expect(stored.filter(isRenewed).map(({ key }) => key)).toEqual(["1"]);
   });
-});
-
-test.each<[what: string, answer: AppStoreAnswer<SignedFacts>]>([
-  ["of another bundle", facts([signed(renewed("1", { bundleId: "com.example.other" }))])],
-  ["of another environment", facts([signed(renewed("1", { environment: "Sandbox" }))])],
-])("an answer %s is not stored", async (_, answer) => {
-  const world = await subscribed("1", "2");
-  const before = await world.items();
-  expect(await refresh(world, says(answer))).toEqual({ outcome: "failed" });
-  expect(await world.items()).toEqual(before);
-});
-
-test("an answer about two persons stores the lineage asked about alone", async () => {
-  const world = await subscribed("1", "2");
-  const other = renewed("2", { appTransactionId: "704000000000099" });
-  expect(await refresh(world, statuses(renewed("1"), other))).toEqual(STORED);
-  expect(await queuedOf(world)).toEqual({ 1: LATER - HOUR, 2: END - HOUR });
-  const stored = (await world.items()).filter(({ sk }) => sk === "PURCHASE");
-  const isRenewed = (item: object) => JSON.stringify(item).includes(String(LATER));
-  expect(stored.filter(isRenewed).map(({ key }) => key)).toEqual(["1"]);
 });
 
 test.each<[what: string, options: Parameters<typeof refresh>[2], outcome: string]>([
@@ -139,12 +115,8 @@ test.each<[what: string, options: Parameters<typeof refresh>[2], outcome: string
 });
 
 describe("a lifetime purchase", () => {
-  const held = async () => {
-    const world = aWorld();
-    const line = aLine({ transactionIdentifier: "1", nature: "non_consumable", endsAt: null });
-    await world.store({ purchases: [aPurchase({ key: "1", lines: [line] })], origin: fromApple() });
-    return world;
-  };
+  const line = aLine({ transactionIdentifier: "1", nature: "non_consumable", endsAt: null });
+  const held = () => holding(aPurchase({ key: "1", lines: [line] }));
   const bought = { type: "Non-Consumable", transactionId: "1", purchaseDate: NOW - 10 * DAY };
   const lifetime = (fields: Payload = {}): string =>
     signed(renewed("1", { ...bought, expiresDate: undefined, ...fields }));
@@ -192,12 +164,10 @@ describe("a subscription's history", () => {
   const BEGUN = { startsAt: END - 3 * DAY, endsAt: LATER, verifiedAt: END - 3 * DAY };
   const month = aLine({ transactionIdentifier: "19", event: "19", ...BEGUN });
   const upgraded = { ...year, standing: "expired" } as const;
-  const known = async (lines: readonly Line[], periodEndsAt: number | null = null): Promise<World> => {
-    const world = aWorld();
-    const renewal = periodEndsAt === null ? null : aRenewal({ periodEndsAt });
-    await world.store({ purchases: [aPurchase({ key: "1", lines, renewal })], origin: fromApple() });
-    return world;
-  };
+  const known = (lines: readonly Line[], periodEndsAt: number | null = null): Promise<World> =>
+    holding(
+      aPurchase({ key: "1", lines, renewal: periodEndsAt === null ? null : aRenewal({ periodEndsAt }) }),
+    );
   const said = statuses(renewed("1", { transactionId: "19", purchaseDate: END - 3 * DAY }));
 
   test.each<[what: string, asks: boolean, lines: readonly Line[], periodEndsAt: number | null]>([

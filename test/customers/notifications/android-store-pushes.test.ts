@@ -13,24 +13,21 @@ describe("a push is refused with INVALID_CREDENTIAL, before the store is asked,"
   const MEMBERS = { subscriptionNotification: { notificationType: 4, purchaseToken: "t" } };
   const STRANGER = { claims: { email: "stranger@other.iam.gserviceaccount.com" } };
 
-  test.each<[what: string, pushed: Omit<Pushed, "data">, type: string | null, members: object]>([
+  test.each<
+    [what: string, pushed: Omit<Pushed, "data">, type: string | null, members: object, changes?: object]
+  >([
     ["without a token", { authorization: null }, null, MEMBERS],
     ["with a token that has expired", { claims: { exp: NOW / 1000 - 60 } }, null, MEMBERS],
     ["of another service account", STRANGER, type, MEMBERS],
     ["of another service account even for a test", STRANGER, "test", { testNotification: {} }],
     ["of another audience", { claims: { aud: "https://example.com" } }, type, MEMBERS],
     ["of this route's address, where the package has another", { claims: { aud: ADDRESS } }, type, MEMBERS],
-  ])("%s", async (_, pushed, received, members) => {
-    const world = aWorld();
+    ["where the package has no notifications configured", {}, type, MEMBERS, { notifications: null }],
+  ])("%s", async (_, pushed, received, members, changes = {}) => {
+    const world = aWorld(changes);
     expect(await refusal(world.notify(members, pushed))).toBe("INVALID_CREDENTIAL");
     expect(world.received).toEqual([{ outcome: "INVALID_CREDENTIAL", type: received }]);
     expect([asked(), world.noted, await world.items()]).toEqual([0, [], []]);
-  });
-
-  test("where the package has no notifications configured", async () => {
-    const world = aWorld({ notifications: null });
-    expect(await refusal(world.notify(MEMBERS))).toBe("INVALID_CREDENTIAL");
-    expect([asked(), await world.items()]).toEqual([0, []]);
   });
 });
 
@@ -71,16 +68,14 @@ describe("a push is to be sent again, and nothing is stored or noted,", () => {
   });
 });
 
-describe("an authentic notification is noted", () => {
-  test.each([
-    ["by the time of its event", -5000, NOW - 5000],
-    ["never ahead of this service's clock", DAY, NOW],
-  ])("%s, a test too", async (_, milliseconds, signedAt) => {
-    const world = aWorld();
-    await world.notify({ testNotification: {}, eventTimeMillis: String(NOW + milliseconds) });
-    const store = { store: "android-store", environment: "production", bundleOrPackage: PACKAGE_NAME };
-    expect(world.noted).toMatchObject([{ ...store, signedAt }]);
-  });
+test.each([
+  ["by the time of its event", -5000, NOW - 5000],
+  ["never ahead of this service's clock", DAY, NOW],
+])("an authentic notification is noted %s, a test too", async (_, milliseconds, signedAt) => {
+  const world = aWorld();
+  await world.notify({ testNotification: {}, eventTimeMillis: String(NOW + milliseconds) });
+  const store = { store: "android-store", environment: "production", bundleOrPackage: PACKAGE_NAME };
+  expect(world.noted).toMatchObject([{ ...store, signedAt }]);
 });
 
 describe("a refund to be reviewed is passed on to the application's destinations", () => {

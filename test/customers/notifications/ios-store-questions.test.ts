@@ -1,3 +1,4 @@
+import { HOUR } from "../../../lib/duration.ts";
 import { storeRequest } from "../../../lib/contract/store-request.ts";
 import type { IosStoreReception } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { signJws } from "../../../sandbox/ios-store/signing.ts";
@@ -16,13 +17,12 @@ import { byClient, device, owned, requests, WEBHOOK } from "../../../testing/sup
 import { aNotifiedApplication, chain, notifiedApp, PRODUCT } from "./notified-app.ts";
 
 const table = await aUseCaseTable();
-const HOUR = 3600 * 1000;
 const BUS = { name: "bus", eventBus: "arn:aws:events:us-east-1:111122223333:event-bus/main" };
 const APPLE_PERSON = device("704000000000001");
 const bought = owned("700000000000001", { productIdentifier: PRODUCT });
 
-const anAskedApp = (changes: Partial<IosStoreReception> = {}, destinations = [WEBHOOK, BUS]) => {
-  const app = notifiedApp(table, changes, aNotifiedApplication({ destinations }));
+const anAskedApp = (changes: Partial<IosStoreReception> = {}) => {
+  const app = notifiedApp(table, changes, aNotifiedApplication({ destinations: [WEBHOOK, BUS] }));
   const waiting = async () =>
     (await app.world.items())
       .filter(({ sk }) => String(sk).startsWith("REQUEST#"))
@@ -32,16 +32,13 @@ const anAskedApp = (changes: Partial<IosStoreReception> = {}, destinations = [WE
         data: JSON.parse(String(data)),
       }))
       .toSorted((a, b) => String(a["destination"]).localeCompare(String(b["destination"])));
-  return {
-    ...app,
-    waiting,
-    /** Data of the first destination's request. */
-    asked: async () => {
-      const [first] = await waiting();
-      expect(storeRequest().parse(first?.["data"])).toEqual(first?.["data"]);
-      return first?.["data"];
-    },
+  /** Data of the first destination's request. */
+  const asked = async () => {
+    const data = (await waiting())[0]?.["data"];
+    expect(storeRequest().parse(data)).toEqual(data);
+    return data;
   };
+  return { ...app, waiting, asked };
 };
 const consumption = (fields: Payload = {}): Payload =>
   aNotification(
@@ -111,8 +108,7 @@ describe("what the App Store asks of the application", () => {
     const app = anAskedApp();
     await app.world.store({ purchases: [bought] }, byClient("victim"));
     await app.send(consumption());
-    const claimed = { applicationAccountIdentifier: "victim", assertedBy: "client" };
-    expect(await app.asked()).toMatchObject(claimed);
+    expect(await app.asked()).toMatchObject({ applicationAccountIdentifier: "victim", assertedBy: "client" });
   });
 
   test("of a withdrawn consent names the person, without product or deadline", async () => {
@@ -120,14 +116,9 @@ describe("what the App Store asks of the application", () => {
     const { customerIdentifier } = await app.link("a", {});
     await app.send(rescission());
     expect(app.received).toEqual([{ outcome: "STORED", type: "RESCIND_CONSENT" }]);
-    expect(await app.asked()).toMatchObject({
-      applicationAccountIdentifier: "a",
-      customerIdentifier,
-      kind: "RESCIND_CONSENT",
-      productIdentifier: null,
-      transactionIdentifier: null,
-      answerBy: null,
-    });
+    const nothing = { productIdentifier: null, transactionIdentifier: null, answerBy: null };
+    const person = { applicationAccountIdentifier: "a", customerIdentifier };
+    expect(await app.asked()).toMatchObject({ ...person, ...nothing, kind: "RESCIND_CONSENT" });
   });
 
   test.each(["unknown", "erased", "being erased"])("about a person who is %s names nobody", async (what) => {

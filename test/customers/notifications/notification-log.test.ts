@@ -1,6 +1,7 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../../lib/applications/application.ts";
-import { type StoreInEnvironment } from "../../../lib/customers/asking/store-in-environment.ts";
+import type { StoreInEnvironment } from "../../../lib/customers/asking/store-in-environment.ts";
+import { DAY, MINUTE } from "../../../lib/duration.ts";
 import type { Environment } from "../../../lib/contract/schemas.ts";
 import {
   createNotificationLog,
@@ -8,18 +9,16 @@ import {
 } from "../../../lib/customers/notifications/notification-log.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
-import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { anApplication, directoryOf } from "../../../testing/support/application.ts";
 import { aBundle } from "../../../testing/support/stores/ios-store.ts";
 
-const MINUTE = 60_000;
-
 const table = await aUseCaseTable();
 
-const aStore = (store: StoreInEnvironment["store"] = "ios-store"): StoreInEnvironment => ({
+const aStore = (): StoreInEnvironment => ({
   application: applicationId(uuid()),
-  store,
+  store: "ios-store",
   environment: "production",
   bundleOrPackage: "com.example.trails",
 });
@@ -56,19 +55,13 @@ describe("the last notification of a bundle or package", () => {
     const failures: unknown[] = [];
     const error = new Error("the table is down");
     const tried: number[] = [];
-    const note = createNotificationLog(
-      {
-        raise: (_, signedAt) => {
-          tried.push(signedAt);
-          return tried.length === 1 ? Promise.reject(error) : Promise.resolve(signedAt);
-        },
-      },
-      (failure) => void failures.push(failure),
-    );
+    const raise = (_: StoreInEnvironment, signedAt: number) => {
+      tried.push(signedAt);
+      return tried.length === 1 ? Promise.reject(error) : Promise.resolve(signedAt);
+    };
+    const note = createNotificationLog({ raise }, (failure) => void failures.push(failure));
     const store = aStore();
-    await note(store, NOW);
-    await note(store, NOW);
-    await note(store, NOW);
+    for (const _ of [1, 2, 3]) await note(store, NOW);
     expect([failures, tried]).toEqual([[error], [NOW, NOW]]);
   });
 });
@@ -80,14 +73,10 @@ const accepting = (...environments: readonly Environment[]): Application =>
 describe("silence", () => {
   const silentOf = async (silence: number, application: Application, isThere = true) => {
     const last = { ...aStore(), application: application.identifier, signedAt: NOW - silence };
+    // Something else was heard of a moment ago.
+    const all = () => Promise.resolve([{ ...last, environment: "sandbox" as const, signedAt: NOW }, last]);
     const directory = isThere ? directoryOf(application) : directoryOf();
-    const silent = await watchNotifications({
-      // Something else was heard of a moment ago.
-      times: { all: () => Promise.resolve([{ ...last, environment: "sandbox", signedAt: NOW }, last]) },
-      directory,
-      now: () => NOW,
-    });
-    return silent.length;
+    return (await watchNotifications({ times: { all }, directory, now: () => NOW })).length;
   };
 
   test.each([

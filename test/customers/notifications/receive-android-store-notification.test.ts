@@ -1,3 +1,4 @@
+import { HOUR, MINUTE } from "../../../lib/duration.ts";
 import { customerId } from "../../../lib/identifiers.ts";
 import {
   aGoogleError,
@@ -7,18 +8,15 @@ import {
   NOW,
   PACKAGE_NAME,
 } from "../../../testing/support/stores/android-store.ts";
-import { requests } from "../../../testing/support/world.ts";
+import { refusal, requests } from "../../../testing/support/world.ts";
+import { queuedOf } from "../refreshing.ts";
 import { ADDRESS, notifiedPackages, type NotifiedWorld } from "./notified-package.ts";
 
 const { table, sandbox, aWorld, buy, buyOnce, isAcknowledged, asked } = await notifiedPackages();
-const MINUTE = 60_000;
-
-/** The code of a failure; null: none. */
-const codeOf = (sent: Promise<unknown>): Promise<string | null> =>
-  sent.then(
-    () => null,
-    (error: { readonly code: string }) => error.code,
-  );
+const REASONS: Readonly<Record<number, string>> = {
+  404: "purchaseTokenNotFound",
+  410: "purchaseTokenNoLongerValid",
+};
 const linked = async (world: NotifiedWorld): Promise<string> => {
   const token = buy();
   await world.link(token);
@@ -67,11 +65,8 @@ describe("a known purchase", () => {
   });
 
   test("of which a notification teaches nothing is asked about again after a minute", async () => {
-    const asksOf = async (): Promise<readonly number[]> =>
-      (await world.items())
-        .filter(({ pk, sk }) => String(pk).includes("#ASK#") && /^\d/.test(String(sk)))
-        .map(({ dueAt }) => Number(dueAt) - NOW);
     const world = aWorld();
+    const asksOf = async () => Object.values(await queuedOf(world.world)).map((at) => at - NOW);
     const token = await linked(world);
     const [before] = await asksOf();
     await world.at(NOW + 1_000).subscription(token, 12);
@@ -93,18 +88,17 @@ describe("a known purchase", () => {
 });
 
 describe("a purchase that Google voids, whose token it has forgotten,", () => {
-  const REASONS = { 404: "purchaseTokenNotFound", 410: "purchaseTokenNoLongerValid" };
   const voidAt = (
     world: NotifiedWorld,
     purchaseToken: string,
     moment: number,
-    { status = 404, ...fields }: { status?: 404 | 410; refundType?: number; productType?: number } = {},
-  ): Promise<string | null> => {
-    const fault = { status, body: aGoogleError(status, REASONS[status]) };
+    { status = 404, ...fields }: { status?: number; refundType?: number; productType?: number } = {},
+  ): Promise<unknown> => {
+    const fault = { status, body: aGoogleError(status, REASONS[status] ?? "") };
     sandbox.failNext("publisher", fault, fault);
     const voided = { purchaseToken, orderId: "GPA.1", productType: 2, refundType: 1, ...fields };
     const members = { eventTimeMillis: String(NOW + 1_000), voidedPurchaseNotification: voided };
-    return codeOf(world.at(moment).notify(members)).finally(() => sandbox.clearFaults());
+    return refusal(world.at(moment).notify(members)).finally(() => sandbox.clearFaults());
   };
   const owned = async (world: NotifiedWorld): Promise<string> => {
     const token = buyOnce();
@@ -115,11 +109,11 @@ describe("a purchase that Google voids, whose token it has forgotten,", () => {
   test.each([404, 410] as const)("is revoked if it is a one-time purchase: %i", async (status) => {
     const world = aWorld();
     const token = await owned(world);
-    expect(await voidAt(world, token, NOW + 2_000, { status })).toBeNull();
+    expect(await voidAt(world, token, NOW + 2_000, { status })).toBe("accepted");
     expect(world.received).toEqual([{ outcome: "STORED", type: "voided_purchase 2" }]);
     expect(await world.at(NOW + 3_000).read()).toMatchObject([{ identifier: "maps", status: "revoked" }]);
     const items = await world.items();
-    expect(await voidAt(world, token, NOW + DAY, { status })).toBeNull();
+    expect(await voidAt(world, token, NOW + DAY, { status })).toBe("accepted");
     expect(await world.items()).toEqual(items);
   });
 
@@ -135,7 +129,7 @@ describe("a purchase that Google voids, whose token it has forgotten,", () => {
 
   test("is not stored if it is unknown here", async () => {
     const world = aWorld();
-    expect(await voidAt(world, buyOnce(), NOW + DAY)).toBeNull();
+    expect(await voidAt(world, buyOnce(), NOW + DAY)).toBe("accepted");
     expect(world.received).toEqual([{ outcome: "UNUSED", type: "voided_purchase 2" }]);
     expect(await world.items()).toEqual([]);
   });
@@ -222,27 +216,23 @@ describe("a useless notification is answered 200, stores nothing, and says so:",
   });
 });
 
-const HOUR = 3600_000;
-test.each<[age: number, status: number, code: string | null]>([
+test.each<[age: number, status: number, code: string]>([
   [0, 404, "STORE_UNAVAILABLE"],
   [6 * HOUR - 1, 404, "STORE_UNAVAILABLE"],
-  [6 * HOUR, 404, null],
+  [6 * HOUR, 404, "accepted"],
   [0, 410, "STORE_UNAVAILABLE"],
-  [0, 400, null],
+  [0, 400, "accepted"],
 ])("a notification of %i ms ago, of an unknown purchase (%i), meets %s", async (age, status, code) => {
   const world = aWorld();
   const token = buy();
   const push = () => world.subscription(token, 4, { eventTimeMillis: String(NOW - age) });
-  const reasons = new Map([
-    [404, "purchaseTokenNotFound"],
-    [410, "purchaseTokenNoLongerValid"],
-  ]);
-  const fault = { status, body: aGoogleError(status, reasons.get(status) ?? "invalid") };
+  const fault = { status, body: aGoogleError(status, REASONS[status] ?? "invalid") };
   sandbox.failNext("publisher", fault, fault);
-  expect(await codeOf(push())).toBe(code);
+  expect(await refusal(push())).toBe(code);
   sandbox.clearFaults();
-  expect(world.received).toEqual([{ outcome: code ?? "UNUSED", type: "subscription 4" }]);
-  expect(world.noted).toHaveLength(code === null ? 1 : 0);
+  const isTaken = code === "accepted";
+  expect(world.received).toEqual([{ outcome: isTaken ? "UNUSED" : code, type: "subscription 4" }]);
+  expect(world.noted).toHaveLength(isTaken ? 1 : 0);
   expect(await world.items()).toEqual([]);
   await push();
   expect(await world.items()).toHaveLength(3);

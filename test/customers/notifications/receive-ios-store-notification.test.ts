@@ -3,6 +3,7 @@ import type { ErrorCode } from "../../../lib/contract/errors.ts";
 import type { IosStoreReception } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import {
+  aBundle,
   anApp,
   anAppTransaction,
   anEnvelope,
@@ -72,56 +73,38 @@ describe("a notification", () => {
   });
 });
 
-describe("a grace period", () => {
+test("a grace period of which only the notification's status tells keeps access", async () => {
   const END = NOW + 20 * DAY;
-  const failing = {
-    signedDate: END + 1000,
-    autoRenewStatus: 1,
-    isInBillingRetryPeriod: true,
-    expirationIntent: 2,
+  const failing = { autoRenewStatus: 1, isInBillingRetryPeriod: true, expirationIntent: 2 };
+  const parts = {
+    transaction: aTransaction({ signedDate: END + 1000 }),
+    renewalInfo: aRenewalInfo({ signedDate: END + 1000, ...failing }),
   };
-
-  test("of which only the notification's status tells keeps access", async () => {
-    const app = aNotifiedApp();
-    await app.link("a", {});
-    const parts = {
-      transaction: aTransaction({ signedDate: END + 1000 }),
-      renewalInfo: aRenewalInfo(failing),
-    };
-    for (const [status, shown] of [
-      [3, "billing_retry"],
-      [4, "grace_period"],
-      // The same renewal info with another status takes nothing back.
-      [3, "grace_period"],
-    ] as const) {
-      await app.at(END + 2000).send(aNotification(chain, parts, { signedDate: END + 1500 }, { status }));
-      expect(await app.statusAt("a", END + DAY)).toMatchObject({ status: shown });
-    }
-  });
+  const app = aNotifiedApp();
+  await app.link("a", {});
+  for (const [status, shown] of [
+    [3, "billing_retry"],
+    [4, "grace_period"],
+    // The same renewal info with another status takes nothing back.
+    [3, "grace_period"],
+  ] as const) {
+    await app.at(END + 2000).send(aNotification(chain, parts, { signedDate: END + 1500 }, { status }));
+    expect(await app.statusAt("a", END + DAY)).toMatchObject({ status: shown });
+  }
 });
 
 describe("is authentic and unused:", () => {
-  test("one of an environment that is not accepted, which leaves no time", async () => {
-    const application = aNotifiedApplication();
-    const [configuration] = application.iosStore;
-    if (configuration === undefined) throw new Error("There is a configuration.");
-    const only = (changes: Partial<typeof configuration>) =>
-      aNotifiedApp({}, { ...application, iosStore: [{ ...configuration, ...changes }] });
-    const transaction = aTransaction({ environment: "Sandbox" });
-    const sandboxed = aNotification(
-      chain,
-      { transaction, renewalInfo: null },
-      {},
-      { environment: "Sandbox" },
-    );
-    for (const [app, payload] of [
-      [only({ environments: ["production"] }), sandboxed],
-      [only({ environments: ["sandbox"] }), aNotification(chain)],
-      [only({ appAppleIdentifier: null }), aNotification(chain)],
-    ] as const) {
-      expect(await requests(() => app.send(payload))).toEqual([]);
-      expect([app.received, app.noted]).toEqual([[{ outcome: "UNUSED", type: "DID_RENEW" }], []]);
-    }
+  test.each([
+    ["the sandbox is", { environments: ["production"] }, "Sandbox"],
+    ["production is", { environments: ["sandbox"] }, "Production"],
+    ["production is, without an Apple ID,", { appAppleIdentifier: null }, "Production"],
+  ] as const)("one of an environment where %s not accepted, which leaves no time", async (...row) => {
+    const [, changes, environment] = row;
+    const app = aNotifiedApp({}, aNotifiedApplication({ iosStore: [aBundle(changes)] }));
+    const parts = { transaction: aTransaction({ environment }), renewalInfo: null };
+    const payload = aNotification(chain, parts, {}, { environment });
+    expect(await requests(() => app.send(payload))).toEqual([]);
+    expect([app.received, app.noted]).toEqual([[{ outcome: "UNUSED", type: "DID_RENEW" }], []]);
   });
 
   test("one of an erased customer, and it lifts nothing", async () => {
@@ -134,49 +117,35 @@ describe("is authentic and unused:", () => {
   });
 });
 
-describe("is refused, and nothing is stored or noted:", () => {
-  const strangers = makeChain();
-  const signed = (payload: object) => signJws(payload, chain);
-  const of = (fields: Payload) => signed(aNotification(chain, { transaction: aTransaction(fields) }));
-  test.each<[what: string, signedPayload: string, outcome: ErrorCode | "FORGED"]>([
-    [
-      "another tenant's bundle",
-      signed(aNotification(chain, {}, {}, { bundleId: "com.example.other" })),
-      "APPLICATION_NOT_FOUND",
-    ],
-    [
-      "another app's Apple ID",
-      signed(aNotification(chain, {}, {}, { appAppleId: 7 })),
-      "INVALID_NOTIFICATION",
-    ],
-    ["a transaction of another bundle", of({ bundleId: "com.example.other" }), "INVALID_NOTIFICATION"],
-    ["parts that a stranger signed", signed(aNotification(strangers)), "INVALID_NOTIFICATION"],
-    ["a transaction in its place", signed(aTransaction()), "INVALID_NOTIFICATION"],
-    ["a stranger's signature", signJws(aNotification(chain), strangers), "FORGED"],
-    ["no JWS", "a.b.c", "FORGED"],
-  ])("%s", async (_, signedPayload, outcome) => {
-    const code = outcome === "FORGED" ? "INVALID_NOTIFICATION" : outcome;
-    const app = aNotifiedApp();
-    const act = async () => expect(await refusal(app.sendSigned(signedPayload))).toBe(code);
-    expect(await requests(act)).toEqual([]);
-    expect([app.received.map((one) => one.outcome), app.noted]).toEqual([[outcome], []]);
-  });
+const strangers = makeChain();
+const signed = (payload: object) => signJws(payload, chain);
+const ofApp = (fields: Payload) => signed(aNotification(chain, {}, {}, fields));
+const of = (fields: Payload) => signed(aNotification(chain, { transaction: aTransaction(fields) }));
+test.each<[what: string, signedPayload: string, outcome: ErrorCode | "FORGED"]>([
+  ["another tenant's bundle", ofApp({ bundleId: "com.example.other" }), "APPLICATION_NOT_FOUND"],
+  ["another app's Apple ID", ofApp({ appAppleId: 7 }), "INVALID_NOTIFICATION"],
+  ["a transaction of another bundle", of({ bundleId: "com.example.other" }), "INVALID_NOTIFICATION"],
+  ["parts that a stranger signed", signed(aNotification(strangers)), "INVALID_NOTIFICATION"],
+  ["a transaction in its place", signed(aTransaction()), "INVALID_NOTIFICATION"],
+  ["a stranger's signature", signJws(aNotification(chain), strangers), "FORGED"],
+  ["no JWS", "a.b.c", "FORGED"],
+])("is refused, and nothing is stored or noted: %s", async (_, signedPayload, outcome) => {
+  const code = outcome === "FORGED" ? "INVALID_NOTIFICATION" : outcome;
+  const app = aNotifiedApp();
+  const act = async () => expect(await refusal(app.sendSigned(signedPayload))).toBe(code);
+  expect(await requests(act)).toEqual([]);
+  expect([app.received.map((one) => one.outcome), app.noted]).toEqual([[outcome], []]);
 });
 
-describe("is sent again later:", () => {
-  const fails = () => Promise.reject(new Error("the table is down"));
-  test.each<[what: string, changes: Partial<IosStoreReception>, outcome: string]>([
-    ["a failure of the table", { write: fails }, "INTERNAL_ERROR"],
-    [
-      "a conflict in every attempt",
-      { write: () => Promise.resolve("conflict"), pause: () => Promise.resolve() },
-      "TOO_MANY_REQUESTS",
-    ],
-  ])("what meets %s", async (_, changes, outcome) => {
-    const app = aNotifiedApp(changes);
-    expect(await refusal(app.notify({}, {}))).toBe("STORE_UNAVAILABLE");
-    expect(app.received).toEqual([{ outcome, type: "DID_RENEW" }]);
-  });
+const fails = () => Promise.reject(new Error("the table is down"));
+const conflicts = () => Promise.resolve("conflict" as const);
+test.each<[what: string, changes: Partial<IosStoreReception>, outcome: string]>([
+  ["a failure of the table", { write: fails }, "INTERNAL_ERROR"],
+  ["a conflict in every attempt", { write: conflicts, pause: () => Promise.resolve() }, "TOO_MANY_REQUESTS"],
+])("is sent again later: what meets %s", async (_, changes, outcome) => {
+  const app = aNotifiedApp(changes);
+  expect(await refusal(app.notify({}, {}))).toBe("STORE_UNAVAILABLE");
+  expect(app.received).toEqual([{ outcome, type: "DID_RENEW" }]);
 });
 
 describe("every type of Apple's, and an unknown one, counts by its content:", () => {
@@ -193,12 +162,8 @@ describe("every type of Apple's, and an unknown one, counts by its content:", ()
     const app = aNotifiedApp();
     const subject = SUBJECTS[notificationType];
     await app.send(anEnvelope({ notificationType, ...(subject ?? { data: parts }) }));
-    expect(app.received).toEqual([
-      {
-        outcome: subject === undefined ? "STORED" : "UNUSED",
-        type: expect.stringContaining(notificationType),
-      },
-    ]);
+    const outcome = subject === undefined ? "STORED" : "UNUSED";
+    expect(app.received).toEqual([{ outcome, type: expect.stringContaining(notificationType) }]);
     const environment = notificationType === "TEST" ? "sandbox" : "production";
     expect(app.noted).toEqual([[BUNDLE, environment, NOW - 500]]);
     expect((await app.world.items()).length).toBe(subject === undefined ? 3 : 0);

@@ -1,3 +1,4 @@
+import type { AndroidStoreConfiguration } from "../../../lib/applications/application.ts";
 import { reportOf } from "../../../lib/customers/storing/store-android-store-purchase.ts";
 import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
@@ -45,17 +46,14 @@ const INVALID: AndroidStoreAnswer = { outcome: "rejected", status: 400, reason: 
 
 /** A package whose list of voided purchases has these pages, swept an hour ago. */
 const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
-  const application = anApplication({
-    androidStore: [
-      {
-        packageName: PACKAGE_NAME,
-        credential: { secret: "s" },
-        environments: ["production", "sandbox"],
-        notifications: null,
-      },
-    ],
-    catalog: aCatalog([aProduct({ store: "android-store" })]),
-  });
+  const configuration: AndroidStoreConfiguration = {
+    packageName: PACKAGE_NAME,
+    credential: { secret: "s" },
+    environments: ["production", "sandbox"],
+    notifications: null,
+  };
+  const catalog = aCatalog([aProduct({ store: "android-store" })]);
+  const application = anApplication({ androidStore: [configuration], catalog });
   const world = createWorld(table, { application });
   const { identifier } = application;
   const place = { store: "android-store", environment: "production", bundleOrPackage: PACKAGE_NAME } as const;
@@ -74,7 +72,6 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
     asked,
     raise: (at: Instant) => watermarks.raise(swept, at),
     markOf: () => watermarks.read(swept),
-    active: async () => (await world.read("user-1")).entitlements.map(({ active }) => active),
     own: async (
       token: string,
       line: Partial<Line> = {},
@@ -91,32 +88,29 @@ const aPackage = async (...pages: readonly VoidedPurchasesAnswer[]) => {
       answers: Readonly<Record<string, AndroidStoreAnswer>> = {},
       { now = (): Instant => NOW, until = Infinity, onAsked = (): void => undefined } = {},
     ) => {
-      const lookUp: AndroidStore["lookUp"] = (_, { purchaseToken }) => {
-        asked.push(purchaseToken);
-        onAsked();
-        const purchase = owned.get(purchaseToken);
-        const otherwise = purchase === undefined ? DROPPED : verified(purchase);
-        return Promise.resolve(answers[purchaseToken] ?? otherwise);
-      };
       const androidStore: AndroidStore = {
-        lookUp,
+        lookUp: (_, { purchaseToken }) => {
+          asked.push(purchaseToken);
+          onAsked();
+          const purchase = owned.get(purchaseToken);
+          const otherwise = purchase === undefined ? DROPPED : verified(purchase);
+          return Promise.resolve(answers[purchaseToken] ?? otherwise);
+        },
         acknowledge: () => Promise.reject(new Error("Nothing is acknowledged.")),
         voidedPurchases: () => Promise.resolve(left.shift() ?? page(null)),
       };
-      const { factStore, directory } = world;
-      const fails = (error: unknown) => {
-        throw error;
-      };
       return sweepAndroidStoreRefunds(
         {
-          ...factStore,
+          ...world.factStore,
           now,
-          directory,
+          directory: world.directory,
           androidStore,
           watermarks,
           asks: { acknowledged: () => Promise.resolve() },
           applications: () => Promise.resolve([identifier]),
-          onFailure: fails,
+          onFailure: (error) => {
+            throw error;
+          },
         },
         until,
       );
@@ -182,7 +176,6 @@ describe("a voided purchase", () => {
 
   test.each<[what: string, voided: VoidedPurchase, line: Partial<Line>, answer: AndroidStoreAnswer | null]>([
     ["a partial void and a 404", PARTLY, ONE_TIME, UNKNOWN],
-    ["a full void and a 404 of a subscription", FULL, {}, UNKNOWN],
     ["a full void and a 410 of a subscription", FULL, {}, DROPPED],
     ["a full void and a refusal of the request", FULL, ONE_TIME, INVALID],
     ["a full void and an answer", FULL, ONE_TIME, null],
@@ -192,16 +185,16 @@ describe("a voided purchase", () => {
     const report = await swept.sweep(answer === null ? {} : { [TOKEN]: answer });
     expect(report).toEqual({ found: 1, behind: answer === null ? 0 : 1 });
     expect(await swept.markOf()).toBe(answer === null ? PRESENT : LAST);
-    expect(await swept.active()).toEqual([true]);
+    expect((await swept.world.read("user-1")).entitlements).toMatchObject([{ active: true }]);
   });
 });
 
 describe("where the store does not answer about a purchase, the list", () => {
-  const DENIED: AndroidStoreAnswer = { outcome: "credential-rejected", status: 401, reason: null };
   test("is read again where it rejects the credential", async () => {
     const swept = await aPackage(page(null, TOKEN));
     await swept.own(TOKEN);
-    expect(await swept.sweep({ [TOKEN]: DENIED })).toEqual({ found: 0, behind: 1 });
+    const denied = { outcome: "credential-rejected", status: 401, reason: null } as const;
+    expect(await swept.sweep({ [TOKEN]: denied })).toEqual({ found: 0, behind: 1 });
     expect(await swept.markOf()).toBe(LAST);
   });
 
@@ -224,12 +217,11 @@ describe("where the store does not answer about a purchase, the list", () => {
     expect(await swept.markOf()).toBe(after);
   });
 
-  const STUCK = ["1", "2", "3", "4"];
-  const answering = (answer: AndroidStoreAnswer) => Object.fromEntries(STUCK.map((token) => [token, answer]));
   test("is left after three purchases, where the store is silent", async () => {
-    const swept = await aPackage(page(null, ...STUCK));
-    for (const token of STUCK) await swept.own(token);
-    await swept.sweep(answering(unavailable(503)));
+    const tokens = ["1", "2", "3", "4"];
+    const swept = await aPackage(page(null, ...tokens));
+    for (const token of tokens) await swept.own(token);
+    await swept.sweep(Object.fromEntries(tokens.map((token) => [token, unavailable(503)])));
     expect(swept.asked).toHaveLength(3);
   });
 });

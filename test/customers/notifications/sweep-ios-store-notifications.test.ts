@@ -1,5 +1,6 @@
 import type { Application } from "../../../lib/applications/application.ts";
 import type { IosStoreNotifications } from "../../../lib/applications/fields.ts";
+import { HOUR, MINUTE } from "../../../lib/duration.ts";
 import { sweepIosStoreNotifications } from "../../../lib/customers/sweep-ios-store-notifications.ts";
 import type {
   AppStoreServer,
@@ -17,17 +18,13 @@ import {
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { assertInvariants } from "../../../testing/support/table/invariants.ts";
 import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
+import { aStore, KEY } from "../asking/apple-questions.ts";
 import { aNotifiedApplication, chain, notifiedApp } from "./notified-app.ts";
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-
-const anApplicationWith = (notifications: IosStoreNotifications | null): Application => {
-  const serverApi = { issuerIdentifier: "i", keyIdentifier: "k", secret: "s" };
-  return aNotifiedApplication({
-    iosStore: [aBundle({ environments: ["production"], serverApi, notifications })],
+const anApplicationWith = (notifications: IosStoreNotifications | null): Application =>
+  aNotifiedApplication({
+    iosStore: [aBundle({ environments: ["production"], serverApi: KEY, notifications })],
   });
-};
 
 /** A notification of each lineage's first purchase, as Apple's history has it. */
 const historyOf = (lineages: readonly string[]): readonly string[] =>
@@ -40,8 +37,6 @@ const historyOf = (lineages: readonly string[]): readonly string[] =>
       chain,
     ),
   );
-
-const nothingElse = () => Promise.reject(new Error("Nothing else is asked."));
 
 /** Sweeps an application whose last sweep ended an hour ago; Apple answers with these pages. */
 const sweepOf = async (application: Application, pages: readonly (readonly string[])[]) => {
@@ -69,12 +64,7 @@ const sweepOf = async (application: Application, pages: readonly (readonly strin
       ...reception,
       watermarks,
       applications: () => Promise.resolve([application.identifier]),
-      appStore: {
-        subscriptionStatuses: nothingElse,
-        transaction: nothingElse,
-        transactionHistory: nothingElse,
-        notificationHistory,
-      },
+      appStore: aStore({ notificationHistory }),
       onFailure: (error) => {
         throw error;
       },

@@ -1,4 +1,4 @@
-import type { Application, AndroidStoreConfiguration } from "../../../lib/applications/application.ts";
+import type { AndroidStoreConfiguration } from "../../../lib/applications/application.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import type { ApplicationId } from "../../../lib/identifiers.ts";
 import {
@@ -8,13 +8,12 @@ import {
 } from "../../../lib/customers/notifications/sweep.ts";
 import type { StoreInEnvironment } from "../../../lib/customers/asking/store-in-environment.ts";
 import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
-import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { aName } from "../refreshing.ts";
 import { anApplication } from "../../../testing/support/application.ts";
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 /** Lists are read up to a minute ago. */
 const PRESENT = NOW - MINUTE;
 const FURTHEST = 30 * DAY - HOUR;
@@ -36,35 +35,31 @@ const sweptOf = (application: ApplicationId): StoreInEnvironment => ({
   bundleOrPackage: PACKAGE_NAME,
 });
 
-/** The application of the tests, with one package and so one list. */
-const withOneList = (identifier: ApplicationId): Application =>
-  anApplication({ identifier, androidStore: [PACKAGE] });
-
 /** Applications with one list each, whose periods are read as a test says. */
-const aSweep = (applications: readonly ApplicationId[] = [aName()]) => {
+const aSweep = (first = aName(), ...others: readonly ApplicationId[]) => {
   const watermarks = createWatermarks(table);
   const clock = { now: NOW };
   const periods: (readonly [application: ApplicationId, from: Instant, to: Instant])[] = [];
   const failures: unknown[] = [];
   const read = (): Promise<PeriodOutcome> => Promise.resolve({ outcome: "read", found: 1 });
   return {
+    first,
     clock,
     periods,
     failures,
-    markOf: (application = applications[0] ?? aName()) => watermarks.read(sweptOf(application)),
-    mark: (at: Instant, application = applications[0] ?? aName()) =>
-      watermarks.raise(sweptOf(application), at),
+    markOf: (application = first) => watermarks.read(sweptOf(application)),
+    mark: (at: Instant) => watermarks.raise(sweptOf(first), at),
     run: (
       answer: (application: ApplicationId) => Promise<PeriodOutcome> = read,
       until = Infinity,
-      find = (identifier: ApplicationId): Promise<Application | null> =>
-        Promise.resolve(withOneList(identifier)),
     ): Promise<SweepReport> =>
       sweepApplications(
         {
           watermarks,
-          directory: { byIdentifier: find },
-          applications: () => Promise.resolve(applications),
+          directory: {
+            byIdentifier: async (identifier) => anApplication({ identifier, androidStore: [PACKAGE] }),
+          },
+          applications: () => Promise.resolve([first, ...others]),
           now: () => clock.now,
           onFailure: (error) => failures.push(error),
         },
@@ -82,21 +77,17 @@ describe("a list", () => {
   test("that was never read is read from the store's oldest, piecewise", async () => {
     const sweep = aSweep();
     expect(await sweep.run()).toEqual({ found: 32, behind: 0 });
-    const hours = sweep.periods.map(([, from, to]) => (to - from) / HOUR);
-    expect(hours).toEqual([4, 8, 16, ...Array(28).fill(24), 19]);
-    expect(sweep.periods[0]?.[1]).toBe(PRESENT - FURTHEST);
-    expect(sweep.periods.slice(1).map(([, from]) => from)).toEqual(
-      sweep.periods.slice(0, -1).map(([, , to]) => to),
-    );
-    expect(sweep.periods.at(-1)?.[2]).toBe(PRESENT);
-    expect(await sweep.markOf()).toBe(PRESENT);
+    const hours = [4, 8, 16, ...Array(28).fill(24), 19];
+    let from = PRESENT - FURTHEST;
+    expect(sweep.periods).toEqual(hours.map((each) => [sweep.first, from, (from += each * HOUR)]));
+    expect([from, await sweep.markOf()]).toEqual([PRESENT, PRESENT]);
   });
 
   test("is read again from two hours before the last time", async () => {
     const sweep = aSweep();
     await sweep.mark(PRESENT - HOUR);
     await sweep.run();
-    expect(sweep.periods.map(([, from, to]) => [from, to])).toEqual([[PRESENT - 3 * HOUR, PRESENT]]);
+    expect(sweep.periods).toEqual([[sweep.first, PRESENT - 3 * HOUR, PRESENT]]);
   });
   test.each<[age: number, periods: number]>([
     [50 * MINUTE - 1, 0],
@@ -120,16 +111,14 @@ describe("a list", () => {
   });
 });
 
-describe("a failure of one application", () => {
+test("a failure of one application does not stop the others", async () => {
   const failure = new Error("The list cannot be read.");
-  test("does not stop the others", async () => {
-    const [one, other] = [aName(), aName()];
-    const sweep = aSweep([one, other]);
-    const report = await sweep.run((application) =>
-      application === one ? Promise.reject(failure) : Promise.resolve({ outcome: "read", found: 0 }),
-    );
-    expect(report).toEqual({ found: 0, behind: 1 });
-    expect(sweep.failures).toEqual([failure]);
-    expect([await sweep.markOf(one), await sweep.markOf(other)]).toEqual([null, PRESENT]);
-  });
+  const [one, other] = [aName(), aName()];
+  const sweep = aSweep(one, other);
+  const report = await sweep.run((application) =>
+    application === one ? Promise.reject(failure) : Promise.resolve({ outcome: "read", found: 0 }),
+  );
+  expect(report).toEqual({ found: 0, behind: 1 });
+  expect(sweep.failures).toEqual([failure]);
+  expect([await sweep.markOf(one), await sweep.markOf(other)]).toEqual([null, PRESENT]);
 });

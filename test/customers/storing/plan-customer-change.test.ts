@@ -1,9 +1,8 @@
-import type { FactsOrigin } from "../../../lib/customers/asking/ask.ts";
 import { holdingsAfter, joinWithStored } from "../../../lib/customers/storing/plan-customer-change.ts";
 import type { StoredPurchase } from "../../../lib/customers/storing/records.ts";
 import { MINUTE } from "../../../lib/duration.ts";
 import { mentionedPurchase, type Purchase } from "../../../lib/entitlements/purchase.ts";
-import { accountId, customerId, purchaseKey } from "../../../lib/identifiers.ts";
+import { customerId, purchaseKey } from "../../../lib/identifiers.ts";
 import {
   aCatalog,
   aLine,
@@ -12,94 +11,36 @@ import {
   DAY,
   NOW,
 } from "../../../testing/support/stores/purchases.ts";
-import {
-  aCustomer,
-  android,
-  APPLICATION,
-  device,
-  knownFacts,
-  LINK,
-  NEW,
-  OLD,
-  plan,
-  stored,
-  type Given,
-} from "../planning.ts";
-
-test("a new customer gets an identifier, the link, the purchase and the identity", () => {
-  const purchase = aPurchase();
-  const { customer, change } = plan({
-    facts: { identities: [device("1")], purchases: [purchase] },
-    link: LINK,
-  });
-  const made = { identifier: NEW, createdAt: NOW, link: LINK, holdings: [purchase], hasPurchased: true };
-  expect(customer).toEqual({ ...made, environment: "production" });
-  expect(change).toMatchObject({
-    application: APPLICATION,
-    before: null,
-    after: customer,
-    absorbed: [],
-    identities: [device("1")],
-    purchases: [{ purchase, revision: 0, customer: NEW, acknowledgement: null, ask: null, move: null }],
-    liftsErasures: false,
-    tellsChanges: false,
-    moment: NOW,
-  });
-});
+import { aCustomer, android, knownFacts, OLD, plan, stored, type Given } from "../planning.ts";
+import { fromGoogle } from "../refreshing.ts";
+import { device } from "../../../testing/support/world.ts";
 
 describe("a known customer", () => {
   const purchase = aPurchase();
   const survivor = aCustomer({ holdings: [purchase] });
-  const replay = {
-    survivor,
-    facts: { identities: [device("1")], purchases: [purchase] },
-    known: [stored(purchase)],
-    knownIdentities: [{ item: "1", customer: OLD, customerVersion: 1 }],
-  };
-  test("without anything new stays the same and needs no write", () => {
-    const { identifier, environment, createdAt, link, holdings, hasPurchased } = survivor;
-    expect(plan(replay)).toEqual({
-      customer: { identifier, environment, createdAt, link, holdings, hasPurchased },
-      toAcknowledge: null,
-      change: null,
-    });
-  });
+  const replay = { survivor, facts: { purchases: [purchase] }, known: [stored(purchase)] };
 
+  // The purchase's revision is a condition of the write: it proves that the holdings match what is stored.
+  const revised = { purchases: [{ revision: 3, customer: OLD }] };
   test.each<[string, Given, object]>([
-    ["an identity and a purchase", { knownIdentities: [null], known: [] }, { identities: [device("1")] }],
-    ["an identity", { knownIdentities: [null] }, { identities: [device("1")], purchases: [] }],
-    ["another account", { link: { ...LINK, account: accountId("user-2") } }, { purchases: [] }],
-    ["no link", { link: null }, { purchases: [] }],
+    ["an identity", { identities: [device("1")] }, { identities: [device("1")], purchases: [] }],
     ["a customer of the same person", { absorbed: [aCustomer({ identifier: customerId("third") })] }, {}],
     ["an unfinished move", { survivor: { ...survivor, unsettled: true } }, { purchases: [] }],
     ["the first purchase", { survivor: { ...survivor, hasPurchased: false } }, { purchases: [] }],
-    [
-      "newer facts",
-      { known: [stored(aPurchase({ lines: [aLine({ verifiedAt: NOW - 5000 })] }))] },
-      { purchases: [{ revision: 3, customer: OLD }] },
-    ],
-    // The purchase's revision is a condition of the write: it proves that the holdings match what is stored.
-    [
-      "a stored purchase that is not held",
-      { survivor: { ...survivor, holdings: [] } },
-      { purchases: [{ revision: 3 }] },
-    ],
+    ["newer facts", { known: [stored(aPurchase({ lines: [aLine({ verifiedAt: NOW - 5000 })] }))] }, revised],
+    ["a stored purchase that is not held", { survivor: { ...survivor, holdings: [] } }, revised],
     [
       "a purchase that is held in an older state",
       { survivor: { ...survivor, holdings: [aPurchase({ lines: [aLine({ endsAt: NOW })] })] } },
-      { purchases: [{ revision: 3 }] },
+      revised,
     ],
     [
       "a held purchase that should not be held",
-      {
-        facts: {},
-        knownIdentities: [],
-        catalog: aCatalog(),
-        survivor: aCustomer({ holdings: [aPurchase({ lines: [] })] }),
-      },
+      { facts: {}, survivor: aCustomer({ holdings: [aPurchase({ lines: [] })] }) },
       { purchases: [] },
     ],
   ])("is written for %s", (_, changes, expected) => {
+    expect(plan(replay).change).toBeNull();
     expect(plan({ ...replay, ...changes }).change).toMatchObject(expected);
   });
   test("takes over the purchases of a customer it absorbs", () => {
@@ -170,71 +111,59 @@ test("an outdated catalog that does not map a held purchase keeps it", () => {
 });
 
 describe("an acknowledgement", () => {
-  const origin: FactsOrigin = {
-    source: {
-      store: "android-store",
-      packageName: "com.example.trails",
-      purchaseToken: "the-token",
-      productKind: "subscription",
-    },
-    canAsk: true,
-    askedAt: null,
-  };
   const purchase = android();
   const due = anAcknowledgement(purchase);
   const since = NOW - 1000;
-  const pending = { dueSince: since, deadline: due.deadline };
   const waiting = stored(purchase, {
-    acknowledgement: pending,
+    acknowledgement: { dueSince: since, deadline: due.deadline },
     ask: { at: since + MINUTE, because: "acknowledgement" },
     bundleOrPackage: "com.example.trails",
   });
   const survivor = aCustomer({ holdings: [purchase] });
-  /** The acknowledgements that purchases wait for after facts; a purchase that is not written keeps its own. */
-  const pendingAfter = (given: Given, ...known: StoredPurchase[]) => {
-    const facts = { origin, ...given.facts };
-    const { change, toAcknowledge } = plan({ survivor, known, ...given, facts });
-    const written = change?.purchases ?? known;
-    return {
-      isNow: toAcknowledge !== null,
-      dueSince: written.map(({ acknowledgement }) => acknowledgement?.dueSince ?? null),
-    };
-  };
+  const unlinked = { survivor: aCustomer({ link: null }) };
+  const linked = { purchases: [purchase], acknowledgementDue: due };
+  const empty = (verifiedAt: number) => ({ purchases: [android({ lines: [], verifiedAt })] });
+  const later = android({ lines: [aLine({ transactionIdentifier: null, verifiedAt: NOW + 1 })] });
+  const other = android({ key: "2" });
+  const beside = (...purchases: readonly Purchase[]) => ({
+    purchases: [other, ...purchases],
+    acknowledgementDue: anAcknowledgement(other),
+  });
+  const replaced = mentionedPurchase(purchase, purchaseKey("2"));
 
-  test("becomes due with its purchase, and may be made now", () => {
-    const facts = { purchases: [aPurchase(), purchase], acknowledgementDue: due };
-    expect(pendingAfter({ facts })).toEqual({ isNow: true, dueSince: [NOW, null] });
-  });
-  test("waits while its customer has no account", () => {
-    for (const unlinked of [null, aCustomer({ link: null })]) {
-      const facts = { purchases: [purchase], acknowledgementDue: due };
-      expect(pendingAfter({ survivor: unlinked, facts })).toEqual({ isNow: false, dueSince: [NOW] });
-    }
-  });
-  test("keeps its first due time", () => {
-    const facts = { purchases: [purchase], acknowledgementDue: due };
-    expect(pendingAfter({ facts }, waiting)).toEqual({ isNow: true, dueSince: [since] });
-  });
-  test("is done once the store no longer waits for it", () => {
-    const later = android({ lines: [aLine({ transactionIdentifier: null, verifiedAt: NOW + 1 })] });
-    for (const said of [later, purchase])
-      expect(pendingAfter({ facts: { purchases: [said] } }, waiting).dueSince).toEqual([null]);
-  });
-
-  test.each([NOW - 120_000, NOW + 120_000])("stays due after an answer without lines: %i", (verifiedAt) => {
-    const facts = { purchases: [android({ lines: [], verifiedAt })] };
-    expect(pendingAfter({ facts }, waiting).dueSince).toEqual([since]);
-  });
-
-  test("stays due where another purchase's becomes due, or replaces its own", () => {
-    const other = android({ key: "2" });
-    const acknowledgementDue = anAcknowledgement(other);
-    expect(pendingAfter({ facts: { purchases: [other], acknowledgementDue } }, waiting).dueSince).toEqual([
-      NOW,
-    ]);
-    const mentioned = mentionedPurchase(purchase, purchaseKey("2"));
-    expect(
-      pendingAfter({ facts: { purchases: [other, mentioned], acknowledgementDue } }, waiting).dueSince,
-    ).toEqual([NOW, since]);
+  test.each<
+    [
+      rule: string,
+      facts: Given["facts"],
+      known: readonly StoredPurchase[],
+      isNow: boolean,
+      since: readonly (number | null)[],
+      changes?: Given,
+    ]
+  >([
+    [
+      "becomes due with its purchase",
+      { ...linked, purchases: [aPurchase(), purchase] },
+      [],
+      true,
+      [NOW, null],
+    ],
+    ["waits while its customer has no account", linked, [], false, [NOW], unlinked],
+    ["waits while it has no customer", linked, [], false, [NOW], { survivor: null }],
+    ["keeps its first due time", linked, [waiting], true, [since]],
+    ["is done once a later answer has none", { purchases: [later] }, [waiting], false, [null]],
+    ["is done once the same answer has none", { purchases: [purchase] }, [waiting], false, [null]],
+    ["stays due after an earlier answer without lines", empty(NOW - 120_000), [waiting], false, [since]],
+    ["stays due after a later answer without lines", empty(NOW + 120_000), [waiting], false, [since]],
+    ["stays due where another purchase's becomes due", beside(), [waiting], true, [NOW]],
+    ["stays due where that replaces its own", beside(replaced), [waiting], true, [NOW, since]],
+  ])("%s", (_, given, known, isNow, expected, changes = {}) => {
+    const facts = { origin: fromGoogle(), ...given };
+    const { change, toAcknowledge } = plan({ survivor, known, facts, ...changes });
+    // A purchase that is not written keeps its own.
+    const pending = (change?.purchases ?? known).map(
+      ({ acknowledgement }) => acknowledgement?.dueSince ?? null,
+    );
+    expect([toAcknowledge !== null, pending]).toEqual([isNow, expected]);
   });
 });

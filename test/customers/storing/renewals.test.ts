@@ -55,11 +55,10 @@ describe("a renewal info", () => {
 
   test("of an erased customer's lineage is ignored", async () => {
     const world = aWorld();
-    const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
-    await world.erase(customer);
+    await world.erase(await world.store({ purchases: [owned("1")] }, byCredential("a")));
     const before = await world.items();
-    expect(await world.store({ renewals: [failing("1")] })).toBeNull();
-    expect(await world.store({ identities: [device("d")], renewals: [failing("1")] })).toBeNull();
+    for (const identities of [[], [device("d")]])
+      expect(await world.store({ identities, renewals: [failing("1")] })).toBeNull();
     expect(await world.items()).toEqual(before);
   });
 });
@@ -70,7 +69,6 @@ describe("a renewal info of somebody else's lineage", () => {
     const owner = await world.store({ purchases: [owned("1")] }, byCredential("a"));
     const shown = { purchases: [owned("2")], renewals: [failing("1")] };
     const other = await world.store(shown, byCredential("b"));
-    expect(other?.identifier).not.toBe(owner?.identifier);
     expect((await world.read("b")).customerIdentifiers).toEqual([other?.identifier]);
     expect((await world.read("a")).customerIdentifiers).toEqual([owner?.identifier]);
     expect(await statusOf(world, "a")).toBe("grace_period");
