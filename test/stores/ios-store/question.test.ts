@@ -9,49 +9,41 @@ import {
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 
 const IDENTIFIER = "0198c0de-0000-7000-8000-000000000001";
-
 const NOTHING = { transaction: null, renewalInfo: null, appTransaction: null, notUnderstood: [] };
+const BOUGHT = { ...NOTHING, transaction: aVerifiedTransaction() };
+const LEGAL = { consumptionRequestReason: "LEGAL" };
 
 const asking = (kind: string, fields: Parameters<typeof aVerifiedNotification>[0] = {}) =>
   aVerifiedNotification({ identifier: IDENTIFIER, kind, signedAt: NOW, ...fields });
 
-test("a consumption request names purchase, reason and twelve hours to answer", () => {
-  const transaction = aVerifiedTransaction();
-  const notification = asking("CONSUMPTION_REQUEST", { consumptionRequestReason: "LEGAL" });
-  expect(questionIn(notification, { ...NOTHING, transaction })).toStrictEqual({
-    names: ["ios-store", "production", IDENTIFIER],
-    askedAt: NOW,
-    answerBy: NOW + 12 * 3_600_000,
-    content: {
-      store: "ios-store",
-      kind: "CONSUMPTION_REQUEST",
-      productIdentifier: transaction.productIdentifier,
-      transactionIdentifier: transaction.transactionIdentifier,
-      environment: "production",
-      bundleIdentifier: BUNDLE,
+test.each([
+  [
+    "a consumption request names purchase, reason and twelve hours to answer",
+    asking("CONSUMPTION_REQUEST", LEGAL),
+    BOUGHT,
+    NOW + 12 * 3_600_000,
+    {
+      productIdentifier: BOUGHT.transaction.productIdentifier,
+      transactionIdentifier: BOUGHT.transaction.transactionIdentifier,
       reason: "LEGAL",
     },
-  });
-});
-
-test("a withdrawn consent names no purchase and no deadline", () => {
-  expect(questionIn(asking("RESCIND_CONSENT"), NOTHING)).toStrictEqual({
-    names: ["ios-store", "production", IDENTIFIER],
-    askedAt: NOW,
-    answerBy: null,
-    content: {
-      store: "ios-store",
-      kind: "RESCIND_CONSENT",
-      productIdentifier: null,
-      transactionIdentifier: null,
-      environment: "production",
-      bundleIdentifier: BUNDLE,
-    },
-  });
+  ],
+  [
+    "a withdrawn consent names no purchase and no deadline",
+    asking("RESCIND_CONSENT"),
+    NOTHING,
+    null,
+    { productIdentifier: null, transactionIdentifier: null },
+  ],
+])("%s", (_, notification, parts, answerBy, named) => {
+  const { kind } = notification;
+  const content = { store: "ios-store", kind, environment: "production", bundleIdentifier: BUNDLE, ...named };
+  const names = ["ios-store", "production", IDENTIFIER];
+  expect(questionIn(notification, parts)).toStrictEqual({ names, askedAt: NOW, answerBy, content });
 });
 
 test.each([
-  ["the transaction", { ...NOTHING, transaction: aVerifiedTransaction() }, "700000000000002"],
+  ["the transaction", BOUGHT, "700000000000002"],
   ["the Apple Account", { ...NOTHING, appTransaction: aVerifiedAppTransaction() }, ACCOUNT],
   ["nothing else", NOTHING, ""],
 ])("without an identifier, repetitions are recognized by kind, app, time and %s", (_, parts, last) => {
@@ -60,5 +52,5 @@ test.each([
 });
 
 test("another notification asks nothing", () => {
-  expect(questionIn(asking("REFUND"), { ...NOTHING, transaction: aVerifiedTransaction() })).toBeNull();
+  expect(questionIn(asking("REFUND"), BOUGHT)).toBeNull();
 });
