@@ -28,89 +28,77 @@ const [JULY, AUGUST, SEPTEMBER] = [6, 7, 8].map((month) => Date.UTC(2026, month,
 const EXTENDED = Date.UTC(2026, 6, 25, 12);
 const PASSES = { type: "Non-Renewing Subscription", quantity: 3 };
 const toYearly = { productIdentifier: YEARLY, period: "P1Y" } as const;
-const expires = (
+const cancel = { change: "cancel" } as const;
+const ask = { change: "consumption-request" } as const;
+const expire = (
   reason: "voluntary" | "billing-retry" | "price-increase" | "product-not-for-sale" | "other",
-) => [{ change: "expire", reason }] as const;
+) => ({ change: "expire", reason }) as const;
+const renewalInfo = (fields: object) => ({ renewalInfo: fields });
+const transaction = (fields: object) => ({ transaction: fields });
 const expired = (expirationIntent: number) => ({
-  transaction: { expiresDate: NOW + HOUR },
-  renewalInfo: { expirationIntent, renewalDate: NOW + HOUR, autoRenewStatus: 0 },
+  ...transaction({ expiresDate: NOW + HOUR }),
+  ...renewalInfo({ expirationIntent, renewalDate: NOW + HOUR, autoRenewStatus: 0 }),
 });
+const extended = {
+  ...transaction({ expiresDate: EXTENDED }),
+  ...renewalInfo({ renewalDate: EXTENDED }),
+};
+const upgraded = {
+  ...transaction({
+    productId: YEARLY,
+    purchaseDate: NOW + HOUR,
+    expiresDate: Date.UTC(2027, 5, 15, 13),
+    transactionReason: "PURCHASE",
+  }),
+  ...renewalInfo({ productId: YEARLY, autoRenewProductId: YEARLY }),
+};
+const downgraded = {
+  ...transaction({ productId: YEARLY }),
+  ...renewalInfo({ productId: YEARLY, autoRenewProductId: MONTHLY, autoRenewStatus: 1 }),
+};
 const refunded = (revocationPercentage: number) => ({
   renewalInfo: null,
   transaction: { quantity: 3, revocationType: "REFUND_PRORATED", revocationPercentage },
 });
+const rescinded = { transaction: null, body: { appData: { signedAppTransactionInfo: expect.any(String) } } };
+const legal = { body: { data: { consumptionRequestReason: "LEGAL" } } };
+const disabled = { body: { data: { status: 1 } }, ...renewalInfo({ autoRenewStatus: 0 }) };
 
 test.each<[name: string, goods: object, changes: readonly RequestedChange[], pushed: object]>([
-  [
-    "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED",
-    {},
-    [{ change: "cancel" }],
-    { body: { data: { status: 1 } }, renewalInfo: { autoRenewStatus: 0 } },
-  ],
+  ["DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED", {}, [cancel], disabled],
   [
     "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_ENABLED",
     {},
-    [{ change: "cancel" }, { change: "resume" }],
-    { renewalInfo: { autoRenewStatus: 1 } },
+    [cancel, { change: "resume" }],
+    renewalInfo({ autoRenewStatus: 1 }),
   ],
-  ["DID_RENEW", {}, [{ change: "renew" }], { transaction: { purchaseDate: JULY, expiresDate: AUGUST } }],
-  [
-    "RENEWAL_EXTENDED",
-    {},
-    [{ change: "extend", period: "P10D" }],
-    { transaction: { expiresDate: EXTENDED }, renewalInfo: { renewalDate: EXTENDED } },
-  ],
-  ["RENEWAL_EXTENSION FAILURE", {}, [{ change: "fail-extension" }], { transaction: { expiresDate: JULY } }],
-  ["PRICE_INCREASE PENDING", {}, [{ change: "price-increase" }], { renewalInfo: { priceIncreaseStatus: 0 } }],
+  ["DID_RENEW", {}, [{ change: "renew" }], transaction({ purchaseDate: JULY, expiresDate: AUGUST })],
+  ["RENEWAL_EXTENDED", {}, [{ change: "extend", period: "P10D" }], extended],
+  ["RENEWAL_EXTENSION FAILURE", {}, [{ change: "fail-extension" }], transaction({ expiresDate: JULY })],
+  ["PRICE_INCREASE PENDING", {}, [{ change: "price-increase" }], renewalInfo({ priceIncreaseStatus: 0 })],
   [
     "PRICE_INCREASE ACCEPTED",
     {},
     [{ change: "price-increase", consent: "agreed" }],
-    { renewalInfo: { priceIncreaseStatus: 1 } },
+    renewalInfo({ priceIncreaseStatus: 1 }),
   ],
-  [
-    "DID_CHANGE_RENEWAL_PREF UPGRADE",
-    {},
-    [{ change: "upgrade", ...toYearly }],
-    {
-      transaction: {
-        productId: YEARLY,
-        purchaseDate: NOW + HOUR,
-        expiresDate: Date.UTC(2027, 5, 15, 13),
-        transactionReason: "PURCHASE",
-      },
-      renewalInfo: { productId: YEARLY, autoRenewProductId: YEARLY },
-    },
-  ],
+  ["DID_CHANGE_RENEWAL_PREF UPGRADE", {}, [{ change: "upgrade", ...toYearly }], upgraded],
   [
     "DID_CHANGE_RENEWAL_PREF DOWNGRADE",
     toYearly,
     [{ change: "downgrade", productIdentifier: MONTHLY }],
-    {
-      transaction: { productId: YEARLY },
-      renewalInfo: { productId: YEARLY, autoRenewProductId: MONTHLY, autoRenewStatus: 1 },
-    },
+    downgraded,
   ],
-  ["EXPIRED VOLUNTARY", {}, expires("voluntary"), expired(1)],
-  ["EXPIRED BILLING_RETRY", {}, expires("billing-retry"), expired(2)],
-  ["EXPIRED PRICE_INCREASE", {}, expires("price-increase"), expired(3)],
-  ["EXPIRED PRODUCT_NOT_FOR_SALE", {}, expires("product-not-for-sale"), expired(4)],
-  ["EXPIRED", {}, expires("other"), expired(5)],
+  ["EXPIRED VOLUNTARY", {}, [expire("voluntary")], expired(1)],
+  ["EXPIRED BILLING_RETRY", {}, [expire("billing-retry")], expired(2)],
+  ["EXPIRED PRICE_INCREASE", {}, [expire("price-increase")], expired(3)],
+  ["EXPIRED PRODUCT_NOT_FOR_SALE", {}, [expire("product-not-for-sale")], expired(4)],
+  ["EXPIRED", {}, [expire("other")], expired(5)],
   ["REFUND", PASSES, [{ change: "refund-partly", refundedQuantity: 1 }], refunded(33_333)],
   ["REFUND", PASSES, [{ change: "refund-partly", percentage: 12.345 }], refunded(12_345)],
-  [
-    "CONSUMPTION_REQUEST",
-    PASSES,
-    [{ change: "consumption-request", reason: "LEGAL" }],
-    { body: { data: { consumptionRequestReason: "LEGAL" } } },
-  ],
-  ["REFUND_DECLINED", PASSES, [{ change: "consumption-request" }, { change: "decline-refund" }], {}],
-  [
-    "RESCIND_CONSENT",
-    {},
-    [{ change: "rescind-consent" }],
-    { transaction: null, body: { appData: { signedAppTransactionInfo: expect.any(String) } } },
-  ],
+  ["CONSUMPTION_REQUEST", PASSES, [{ ...ask, reason: "LEGAL" }], legal],
+  ["REFUND_DECLINED", PASSES, [ask, { change: "decline-refund" }], {}],
+  ["RESCIND_CONSENT", {}, [{ change: "rescind-consent" }], rescinded],
 ])("%s tells what has changed", async (name, goods, changes, pushed) => {
   const original = await under.buy(goods);
   const all: Pushed[] = [];

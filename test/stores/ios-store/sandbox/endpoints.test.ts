@@ -6,15 +6,6 @@ import { MONTHLY } from "./store-under-test.ts";
 
 const under = servedStoreForEachTest();
 
-const call = async (method: string, path: string, body?: unknown) => {
-  const response = await fetch(under.address + path, {
-    method,
-    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-  });
-  const answered: unknown = response.status === 418 ? null : await response.json();
-  return { status: response.status, body: answered };
-};
-
 const persons = z.looseObject({
   signedAppTransaction: z.string(),
   signedTransactions: z.array(z.string()),
@@ -24,9 +15,9 @@ const persons = z.looseObject({
 
 /** What a request that succeeds answers of a person's purchases. */
 const answered = async (method: string, path: string, body?: unknown) => {
-  const answer = await call(method, path, body);
-  expect(answer.status).toBe(200);
-  return persons.parse(answer.body);
+  const { status, body: answer } = await under.request(method, path, body);
+  expect(status).toBe(200);
+  return persons.parse(answer);
 };
 
 const fieldsOf = (signed: readonly string[]) => signed.map((jws) => decodeJwt(jws));
@@ -65,7 +56,7 @@ test("a person's purchases are read together, as they are now", async () => {
   ]);
   const { purchases } = z
     .object({ purchases: z.array(persons) })
-    .parse((await call("GET", "/purchases")).body);
+    .parse((await under.request("GET", "/purchases")).body);
   expect(purchases).toHaveLength(2);
   expect(purchases[0]?.originalTransactionIdentifiers).toEqual([first, second]);
 });
@@ -78,38 +69,33 @@ test("a change is answered after its notification, as the app sends it", async (
 });
 
 test("notifications are switched off and on, and tested", async () => {
-  expect((await call("POST", "/notifications", { enabled: false })).body).toEqual({ enabled: false });
-  await call("POST", "/notifications/test", {});
+  expect((await under.request("POST", "/notifications", { enabled: false })).body).toEqual({
+    enabled: false,
+  });
+  await under.request("POST", "/notifications/test", {});
   expect(under.received).toEqual([]);
-  await call("POST", "/notifications", { enabled: true });
-  expect((await call("POST", "/notifications/test", {})).status).toBe(200);
+  await under.request("POST", "/notifications", { enabled: true });
+  expect((await under.request("POST", "/notifications/test", {})).status).toBe(200);
   expect((await under.pushed()).map(({ name }) => name)).toEqual(["TEST"]);
 });
 
 describe("refused with a message, and nothing is sold", () => {
-  const goods = { productIdentifier: MONTHLY };
+  const buying = (...goods: readonly object[]) => ({
+    transactions: goods.map((each) => ({ productIdentifier: MONTHLY, ...each })),
+  });
+  const LINEAGE = { transactionIdentifier: "2000000000000007" };
+  const NEW_YEAR = "2026-01-01T00:00:00Z";
   test.each([
     ["no JSON", "{", 400],
-    ["a grace period that is none", { transactions: [{ ...goods, gracePeriod: "soon" }] }, 400],
-    ["a purchase in the future", { transactions: [{ ...goods, purchaseDate: "2027-01-01T00:00:00Z" }] }, 409],
-    [
-      "an end before the purchase",
-      { transactions: [{ ...goods, expiresDate: "2026-01-01T00:00:00Z" }] },
-      409,
-    ],
-    [
-      "too long a history",
-      { transactions: [{ ...goods, purchaseDate: "2026-01-01T00:00:00Z", period: "PT1H" }] },
-      409,
-    ],
-    [
-      "one id for two lineages",
-      { transactions: [1, 2].map(() => ({ ...goods, transactionIdentifier: "2000000000000007" })) },
-      409,
-    ],
+    ["a grace period that is none", buying({ gracePeriod: "soon" }), 400],
+    ["a purchase in the future", buying({ purchaseDate: "2027-01-01T00:00:00Z" }), 409],
+    ["an end before the purchase", buying({ expiresDate: NEW_YEAR }), 409],
+    ["too long a history", buying({ purchaseDate: NEW_YEAR, period: "PT1H" }), 409],
+    ["one id for two lineages", buying(LINEAGE, LINEAGE), 409],
   ])("%s", async (_, body, status) => {
     const before = under.store.save();
-    expect(await call("POST", "/purchases", body)).toEqual({ status, body: { message: expect.any(String) } });
+    const refused = { status, body: { message: expect.any(String) } };
+    expect(await under.request("POST", "/purchases", body)).toEqual(refused);
     expect(under.store.save()).toBe(before);
   });
 
@@ -119,22 +105,23 @@ describe("refused with a message, and nothing is sold", () => {
     ["an impossible change", { change: "resume" }, 409],
   ])("%s", async (_, body, status) => {
     const original = await under.buy();
-    expect((await call("POST", `/purchases/${original}`, body)).status).toBe(status);
+    expect((await under.request("POST", `/purchases/${original}`, body)).status).toBe(status);
   });
 
   test("a change of no purchase", async () => {
-    expect((await call("POST", "/purchases/1", { change: "cancel" })).status).toBe(404);
-    expect((await call("GET", "/purchases/%ZZ")).status).toBe(404);
+    const paths = ["/purchases/1", "/purchases/%ZZ"];
+    for (const path of paths)
+      expect((await under.request("POST", path, { change: "cancel" })).status).toBe(404);
   });
 });
 
 test("requests beyond a second's limit wait for the next second", async () => {
   const original = await under.buy();
   under.store.failServerApi({ status: 429, perSecond: 2 });
-  const ask = async () =>
-    fetch(`${under.address}/inApps/v1/transactions/appTransactions/${original}`, {
-      headers: { authorization: `Bearer ${await under.token()}` },
-    });
+  const ask = async () => {
+    const headers = { authorization: `Bearer ${await under.token()}` };
+    return fetch(`${under.address}/inApps/v1/transactions/appTransactions/${original}`, { headers });
+  };
   const answers = [await ask(), await ask(), await ask()];
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
   expect(answers[2]?.headers.get("retry-after")).toBe(String(NOW + 1000));

@@ -1,15 +1,11 @@
-import { createServer } from "node:http";
 import { AppStoreServerAPIClient, Environment } from "@apple/app-store-server-library";
 import { spyOn } from "jest-mock";
 import { importPKCS8, SignJWT } from "jose";
-import { close, listen } from "../../../../local/server.ts";
 import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { storeForEachTest, type StoreUnderTest } from "./store-under-test.ts";
 
-/** A store under test that is served, and Apple's own client of its Server API. */
+/** A store under test, and Apple's own client of its Server API. */
 export interface ServedStore extends StoreUnderTest {
-  /** Base URL of the store. */
-  address: string;
   client: AppStoreServerAPIClient;
   /** Apple's client of another app. */
   clientOf(bundleIdentifier: string): AppStoreServerAPIClient;
@@ -30,18 +26,9 @@ export interface TokenChanges {
 /** A new store before each test of a file, at one address. */
 export const servedStoreForEachTest = (): ServedStore => {
   const under = storeForEachTest();
-  const server = createServer((request, response) => {
-    void under.store.handle(request, response).then((handled) => handled || response.writeHead(418).end());
-  });
-  let address = "";
   let clock: { mockRestore: () => void };
-  beforeAll(async () => {
-    address = `http://127.0.0.1:${await listen(server, 0)}/store`;
-    served.address = address;
-  });
-  afterAll(() => close(server));
   beforeEach(() => {
-    served.client = clientOf(BUNDLE);
+    served.client = served.clientOf(BUNDLE);
     // Apple's client dates its tokens by this clock.
     clock = spyOn(Date, "now").mockImplementation(() => under.now);
   });
@@ -57,32 +44,25 @@ export const servedStoreForEachTest = (): ServedStore => {
       Environment.SANDBOX,
     );
     // Apple's client has no setting for its base URL.
-    Reflect.set(client, "urlBase", address);
+    Reflect.set(client, "urlBase", under.address);
     return client;
   };
   const served: ServedStore = Object.assign(under, {
-    address: "",
     client: clientOf(BUNDLE),
     clientOf,
     token: async ({ claims, header, key }: TokenChanges = {}): Promise<string> => {
       const { privateKey, keyIdentifier, issuerIdentifier } = under.store.serverKey;
-      const at = Math.floor(under.now / 1000);
-      const standard = {
-        iss: issuerIdentifier,
-        iat: at,
-        exp: at + 300,
-        aud: "appstoreconnect-v1",
-        bid: BUNDLE,
-      };
-      return new SignJWT({ ...standard, ...claims })
+      const iat = Math.floor(under.now / 1000);
+      const own = { iss: issuerIdentifier, iat, exp: iat + 300, aud: "appstoreconnect-v1", bid: BUNDLE };
+      return new SignJWT({ ...own, ...claims })
         .setProtectedHeader({ alg: "ES256", kid: keyIdentifier, typ: "JWT", ...header })
         .sign(key ?? (await importPKCS8(privateKey, "ES256")));
     },
     request: async (method: string, path: string, body?: unknown) => {
-      const response = await fetch(served.address + path, {
+      const response = await fetch(under.address + path, {
         method,
         headers: { authorization: `Bearer ${await served.token()}` },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
       });
       return { status: response.status, body: await response.json() };
     },

@@ -70,8 +70,10 @@ interface Person {
   readonly appTransactionIdentifier?: string | null;
 }
 
-/** A store under test, its time, and a server that takes what it pushes. */
+/** A store under test, its time, and the server that serves it and takes what it pushes. */
 export interface StoreUnderTest {
+  /** Base URL of the store. */
+  address: string;
   store: IosStoreSandbox;
   now: Instant;
   /** Status of the server's answers. */
@@ -98,11 +100,11 @@ const received = z.object({ signedPayload: z.string() });
 export const storeForEachTest = (): StoreUnderTest => {
   const server = createServer((request, response) => {
     void (async () => {
+      if (await under.store.handle(request, response)) return;
       under.received.push({ at: under.now, ...received.parse(await json(request)) });
       response.writeHead(under.answers).end();
     })();
   });
-  let address = "";
   let read = 0;
   const create = (options: Partial<IosStoreOptions>): IosStoreSandbox =>
     createIosStoreSandbox({
@@ -116,15 +118,17 @@ export const storeForEachTest = (): StoreUnderTest => {
       ...options,
     });
   beforeAll(async () => {
-    address = `http://127.0.0.1:${await listen(server, 0)}/`;
+    under.address = `http://127.0.0.1:${await listen(server, 0)}/store`;
   });
   afterAll(() => close(server));
   beforeEach(() => {
     read = 0;
-    Object.assign(under, { store: create({}), now: NOW, answers: 200, url: address, received: [] });
+    const url = under.address.replace(/store$/, "notifications");
+    Object.assign(under, { store: create({}), now: NOW, answers: 200, url, received: [] });
   });
 
   const under: StoreUnderTest = {
+    address: "",
     store: create({}),
     now: NOW,
     answers: 200,
