@@ -5,18 +5,12 @@ import {
   aGoogleError,
   HASTY,
   PACKAGE_NAME,
-  startAndroidStore,
   TIMING,
-  type LocalAndroidStore,
   NOW,
 } from "../../../testing/support/stores/android-store.ts";
+import { storeForFile } from "./store-for-file.ts";
 
-let local: LocalAndroidStore;
-beforeAll(async () => {
-  local = await startAndroidStore();
-});
-afterEach(() => local.sandbox.clearFaults());
-afterAll(() => local.close());
+const local = storeForFile();
 
 const google = (status: number, reason: string): Fault => ({ status, body: aGoogleError(status, reason) });
 

@@ -6,15 +6,10 @@ import {
   NOW,
   PACKAGE_NAME,
   startAndroidStore,
-  type LocalAndroidStore,
 } from "../../../testing/support/stores/android-store.ts";
+import { storeForFile } from "./store-for-file.ts";
 
-let local: LocalAndroidStore;
-beforeAll(async () => {
-  local = await startAndroidStore();
-});
-afterEach(() => local.sandbox.clearFaults());
-afterAll(() => local.close());
+const local = storeForFile();
 
 const buySubscription = (packageName = PACKAGE_NAME) =>
   local.sandbox.buy({ packageName, productKind: "subscription", productIdentifier: "premium" });
@@ -87,7 +82,6 @@ test("another package's token is rejected", async () => {
 test.each([".", "..", "", "\ud800", "%".repeat(4096)])(
   "a token that no path can hold, without a request: %j",
   async (purchaseToken) => {
-    local.sandbox.calls.length = 0;
     expect(await lookUp(purchaseToken)).toMatchObject({ outcome: "rejected" });
     expect(local.sandbox.calls).toHaveLength(0);
   },

@@ -1,5 +1,5 @@
 import { NOW } from "../../../testing/support/stores/android-store.ts";
-import { credentialStore } from "./credential-store.ts";
+import { credentialStore } from "./store-for-file.ts";
 
 const { local, asking, exchanges } = credentialStore();
 
@@ -8,7 +8,7 @@ describe("a secret", () => {
 
   /** Google's client always sends a service account's assertion to Google. This redirects it to the sandbox. */
   const sandboxFetch: typeof fetch = (input, init) =>
-    String(input) === GOOGLE_TOKEN_URL ? fetch(`${local().rootUrl}token`, init) : fetch(input, init);
+    String(input) === GOOGLE_TOKEN_URL ? fetch(`${local.rootUrl}token`, init) : fetch(input, init);
 
   /** A look-up with a secret whose text the test can change, on a clock that it can move. */
   const askingWithSecret = (text: string | null, fetch = sandboxFetch) => {
@@ -27,7 +27,7 @@ describe("a secret", () => {
     return { secret, ask };
   };
   const aServiceAccount = (fields: object = {}) =>
-    JSON.stringify({ ...local().sandbox.createServiceAccount(), ...fields });
+    JSON.stringify({ ...local.sandbox.createServiceAccount(), ...fields });
   const unusable = (reason: string) => ({ outcome: "credential-rejected", status: null, reason });
 
   const VERIFIED = { outcome: "verified" };
@@ -54,7 +54,7 @@ describe("a secret", () => {
     expect(await ask()).toMatchObject(VERIFIED);
     expect(asked.map((address) => new URL(address).origin)).toStrictEqual([
       "https://oauth2.googleapis.com",
-      new URL(local().rootUrl).origin,
+      new URL(local.rootUrl).origin,
     ]);
   });
 
@@ -74,15 +74,15 @@ describe("a secret", () => {
     const { secret, ask } = askingWithSecret(aServiceAccount());
     await ask();
     secret.text = aServiceAccount();
-    local().sandbox.revokeAccessTokens();
+    local.sandbox.revokeAccessTokens();
     expect(await ask()).toMatchObject(VERIFIED);
     expect(secret.reads).toHaveLength(2);
   });
 
   test("may hold a workload identity from a trusted origin", async () => {
-    const { ask } = askingWithSecret(JSON.stringify(local().sandbox.externalAccount(local().rootUrl)));
+    const { ask } = askingWithSecret(JSON.stringify(local.sandbox.externalAccount(local.rootUrl)));
     expect(await ask()).toMatchObject(VERIFIED);
-    const elsewhere = JSON.stringify(local().sandbox.externalAccount("https://tokens.example.com"));
+    const elsewhere = JSON.stringify(local.sandbox.externalAccount("https://tokens.example.com"));
     const unknown = unusable("workloadIdentityIsNoExternalAccount");
     expect(await askingWithSecret(elsewhere).ask()).toStrictEqual(unknown);
   });

@@ -1,7 +1,7 @@
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import type { Fault } from "../../../sandbox/android-store/publisher.ts";
 import { DAY, HASTY } from "../../../testing/support/stores/android-store.ts";
-import { credentialStore } from "./credential-store.ts";
+import { credentialStore } from "./store-for-file.ts";
 
 const { local, asking, exchanges } = credentialStore();
 
@@ -12,14 +12,14 @@ const STRANGER = "https://stranger.example";
 
 describe("workload identity", () => {
   const workloadIdentity = (changes: Record<string, unknown> = {}) => ({
-    workloadIdentity: { ...local().sandbox.externalAccount(local().rootUrl), ...changes },
+    workloadIdentity: { ...local.sandbox.externalAccount(local.rootUrl), ...changes },
   });
 
   test("exchanges the function's AWS identity for one access token until it expires", async () => {
     const ask = asking(workloadIdentity());
     expect(await ask()).toMatchObject({ outcome: "verified" });
     expect(await ask()).toMatchObject({ outcome: "verified" });
-    expect(local().sandbox.calls.map(({ method, endpoint }) => `${method} ${endpoint}`)).toStrictEqual([
+    expect(local.sandbox.calls.map(({ method, endpoint }) => `${method} ${endpoint}`)).toStrictEqual([
       "POST token",
       "GET publisher",
       "GET publisher",
@@ -28,7 +28,7 @@ describe("workload identity", () => {
 
   describe("that impersonates a service account", () => {
     const impersonating = () => ({
-      workloadIdentity: local().sandbox.externalAccount(local().rootUrl, {
+      workloadIdentity: local.sandbox.externalAccount(local.rootUrl, {
         impersonate: "play@trails.iam.gserviceaccount.com",
       }),
     });
@@ -47,17 +47,17 @@ describe("workload identity", () => {
       ["an error, twice", { status: 503 }, { outcome: "unavailable" }, 2],
       ["no answer, twice", "hang", { outcome: "unavailable" }, 2],
     ])("and meets %s", async (_, fault, answer, requests) => {
-      local().sandbox.failNext("impersonation", ...Array<Fault>(requests).fill(fault));
+      local.sandbox.failNext("impersonation", ...Array<Fault>(requests).fill(fault));
       const options = fault === "hang" ? { timing: HASTY } : {};
       expect(await asking(impersonating(), options)()).toMatchObject(answer);
-      const calls = local().sandbox.calls.filter(({ endpoint }) => endpoint === "impersonation");
+      const calls = local.sandbox.calls.filter(({ endpoint }) => endpoint === "impersonation");
       expect(calls).toHaveLength(requests);
     });
   });
 
   test("is credential-rejected without AWS credentials, and asks no machine for any", async () => {
     const url = "http://169.254.169.254/latest/meta-data/iam/security-credentials";
-    const source = local().sandbox.externalAccount(local().rootUrl)["credential_source"] as object;
+    const source = local.sandbox.externalAccount(local.rootUrl)["credential_source"] as object;
     const ask = asking(workloadIdentity({ credential_source: { ...source, url } }));
     const before = process.env["AWS_ACCESS_KEY_ID"];
     delete process.env["AWS_ACCESS_KEY_ID"];
@@ -87,12 +87,12 @@ describe("workload identity", () => {
         return fetch(...request);
       };
       expect(await asking(workloadIdentity(changes), { fetch: recording })()).toStrictEqual(refused);
-      expect([...asked, ...local().sandbox.calls]).toStrictEqual([]);
+      expect([...asked, ...local.sandbox.calls]).toStrictEqual([]);
     });
 
     test("is refused with the sandbox's token exchange beside Google's address", async () => {
       expect(await asking(workloadIdentity(), { rootUrl: undefined })()).toStrictEqual(refused);
-      expect(local().sandbox.calls).toStrictEqual([]);
+      expect(local.sandbox.calls).toStrictEqual([]);
     });
   });
 
@@ -128,7 +128,7 @@ describe("workload identity", () => {
   test("is exchanged again within the request after a revocation", async () => {
     const ask = asking(workloadIdentity());
     await ask();
-    local().sandbox.revokeAccessTokens();
+    local.sandbox.revokeAccessTokens();
     expect(await ask()).toMatchObject({ outcome: "verified" });
     expect(exchanges()).toBe(2);
   });

@@ -1,14 +1,7 @@
-import {
-  PACKAGE_NAME,
-  startAndroidStore,
-  type LocalAndroidStore,
-} from "../../../../testing/support/stores/android-store.ts";
+import { PACKAGE_NAME } from "../../../../testing/support/stores/android-store.ts";
+import { storeForFile } from "../store-for-file.ts";
 
-let local: LocalAndroidStore;
-beforeAll(async () => {
-  local = await startAndroidStore();
-});
-afterAll(() => local.close());
+const local = storeForFile();
 
 const request = async (method: string, path: string, body?: unknown) => {
   const response = await fetch(`${local.rootUrl}${path}`, {

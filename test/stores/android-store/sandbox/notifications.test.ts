@@ -1,17 +1,13 @@
 import { createRemoteJWKSet, jwtVerify } from "jose";
 import { isoTime } from "../../../../lib/entitlements/time.ts";
 import { DAY, NOW, PACKAGE_NAME } from "../../../../testing/support/stores/android-store.ts";
-import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
+import { timedStoreForEachTest } from "./timed-android-store.ts";
 
 const SECOND = 1000;
 const AUDIENCE = "https://example.com/play";
 const SERVICE_ACCOUNT = "play-push@project.iam.gserviceaccount.com";
 
-let timed: TimedAndroidStore;
-beforeEach(async () => {
-  timed = await startTimedAndroidStore({ audience: AUDIENCE, serviceAccount: SERVICE_ACCOUNT });
-});
-afterEach(() => timed.close());
+const timed = timedStoreForEachTest({ audience: AUDIENCE, serviceAccount: SERVICE_ACCOUNT });
 
 const post = async (path: string, body?: unknown) => {
   const response = await fetch(`${timed.rootUrl}${path}`, {

@@ -1,12 +1,8 @@
 import { isoTime } from "../../../../lib/entitlements/time.ts";
 import { NOW, PACKAGE_NAME } from "../../../../testing/support/stores/android-store.ts";
-import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
+import { startTimedAndroidStore, timedStoreForEachTest } from "./timed-android-store.ts";
 
-let timed: TimedAndroidStore;
-beforeEach(async () => {
-  timed = await startTimedAndroidStore();
-});
-afterEach(() => timed.close());
+const timed = timedStoreForEachTest();
 
 /** Orders, as Google's client reads them. */
 const batchGet = async (...orderIds: string[]) => {
@@ -39,7 +35,7 @@ test("an order outlives its purchase, and a restart of the store", async () => {
   expect(await batchGet("GPA.1")).toMatchObject([{ purchaseToken: token }]);
   const saved = timed.sandbox.save();
   await timed.close();
-  timed = await startTimedAndroidStore({ saved });
+  Object.assign(timed, await startTimedAndroidStore({ saved }));
   expect(await batchGet("GPA.1")).toMatchObject([{ purchaseToken: token }]);
 });
 

@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
 import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import * as z from "zod";
 import {
@@ -7,6 +7,7 @@ import {
   SUBSCRIPTION_NOTIFICATIONS,
 } from "../../../../sandbox/android-store/notifications/notifications.ts";
 import type { SandboxPurchase } from "../../../../sandbox/android-store/shop/purchases.ts";
+import { close, listen } from "../../../../local/server.ts";
 import type { ProductKind } from "../../../../lib/contract/schemas.ts";
 import type { Instant } from "../../../../lib/entitlements/time.ts";
 import {
@@ -97,9 +98,7 @@ export const startTimedAndroidStore = async (
   const answers: number[] = [];
   const server = createServer((request, response) => {
     void (async () => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(Buffer.from(chunk));
-      const body = pushBody.parse(JSON.parse(Buffer.concat(chunks).toString("utf8")));
+      const body = pushBody.parse(await json(request));
       const notification = z
         .record(z.string(), z.unknown())
         .parse(JSON.parse(Buffer.from(body.message.data, "base64").toString("utf8")));
@@ -107,10 +106,7 @@ export const startTimedAndroidStore = async (
       response.writeHead(answers.shift() ?? 200).end();
     })();
   });
-  const listening = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", listening.resolve);
-  await listening.promise;
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/push`;
+  const endpoint = `http://127.0.0.1:${await listen(server, 0)}/push`;
   const local = await startAndroidStore({ now: () => clock.now, pushUrl: endpoint, ...options });
   const { sandbox } = local;
 
@@ -184,12 +180,19 @@ export const startTimedAndroidStore = async (
       };
     },
     close: async () => {
-      const closed = Promise.withResolvers<void>();
-      server.close(() => closed.resolve());
-      server.closeAllConnections();
-      await closed.promise;
+      await close(server);
       await local.close();
     },
   };
+  return timed;
+};
+
+/** A new store before each test of a file. */
+export const timedStoreForEachTest = (
+  options: Parameters<typeof startAndroidStore>[0] = {},
+): TimedAndroidStore => {
+  const timed = {} as TimedAndroidStore;
+  beforeEach(async () => void Object.assign(timed, await startTimedAndroidStore(options)));
+  afterEach(() => timed.close());
   return timed;
 };

@@ -1,15 +1,11 @@
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import { createAndroidStore } from "../../../../lib/stores/android-store/android-store.ts";
 import { DAY, NOW, PACKAGE_NAME, TIMING } from "../../../../testing/support/stores/android-store.ts";
-import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
+import { timedStoreForEachTest } from "./timed-android-store.ts";
 
 const MONTH = 31 * DAY;
 
-let timed: TimedAndroidStore;
-beforeEach(async () => {
-  timed = await startTimedAndroidStore();
-});
-afterEach(() => timed.close());
+const timed = timedStoreForEachTest();
 
 type ListParameters = Omit<
   androidpublisher_v3.Params$Resource$Purchases$Voidedpurchases$List,
