@@ -17,14 +17,24 @@ const subscription = (notificationType: number, purchaseToken = TOKEN) => ({
 const voided = (fields: object) => ({
   voidedPurchaseNotification: { purchaseToken: TOKEN, orderId: "GPA.1", ...fields },
 });
+const oneTime = (notificationType: number) => ({
+  oneTimeProductNotification: { version: "1.0", notificationType, purchaseToken: TOKEN, sku: "coins" },
+});
 const PURCHASE = { purchaseToken: TOKEN, productKind: "subscription" };
+const ONCE = { purchaseToken: TOKEN, productKind: "one_time_product" };
 
 test.each<[about: string, members: object, type: string, purchase: object | null]>([
   ["a subscription", subscription(2), "subscription 2", PURCHASE],
   ["a new type", subscription(999), "subscription 999", PURCHASE],
   ["an empty token", subscription(2, ""), "subscription 2", null],
   ["too long a token", subscription(2, "a".repeat(4097)), "subscription 2", null],
+  ["a product that was bought", oneTime(1), "one_time_product 1", ONCE],
+  ["a product that was cancelled", oneTime(2), "one_time_product 2", ONCE],
+  ["a voided subscription", voided({ productType: 1 }), "voided_purchase 1", PURCHASE],
+  ["a voided product", voided({ productType: 2 }), "voided_purchase 2", ONCE],
   ["a voided product of an unknown kind", voided({ productType: 3 }), "voided_purchase 3", null],
+  ["nothing, as a test", { testNotification: { version: "1.0" } }, "test", null],
+  ["something new", { newNotification: { purchaseToken: TOKEN } }, "unknown", null],
   ["a subscription that is no object", { subscriptionNotification: TOKEN }, "unknown", null],
 ])("a notification about %s is read", (_, members, type, purchase) => {
   const named = { packageName: "com.example.trails", sentAt: 1_768_478_400_000, refundReview: null };
