@@ -163,14 +163,3 @@ describe("Google's keys", () => {
     expect(await verify(google.sign())).toEqual(CLAIMS);
   });
 });
-
-const OTHER = "other@trails.iam.gserviceaccount.com";
-test.each([
-  ["agree", CLAIMS, null],
-  ["agree where any service account will do", { audience: AUDIENCE }, null],
-  ["disagree on the audience", { ...CLAIMS, audience: `${AUDIENCE}/` }, "push_token_audience"],
-  ["disagree on the account", { ...CLAIMS, serviceAccount: OTHER }, "push_token_service_account"],
-  ["disagree where nobody is expected", null, "push_token_not_expected"],
-])("a verified token and the expected sender %s", (_, expected, reason) => {
-  expect(createPushTokenVerifier({ now: () => NOW }).disagreement(CLAIMS, expected)).toBe(reason);
-});

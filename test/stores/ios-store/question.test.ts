@@ -11,46 +11,25 @@ import { NOW } from "../../../testing/support/stores/purchases.ts";
 const IDENTIFIER = "0198c0de-0000-7000-8000-000000000001";
 const NOTHING = { transaction: null, renewalInfo: null, appTransaction: null, notUnderstood: [] };
 const BOUGHT = { ...NOTHING, transaction: aVerifiedTransaction() };
-const LEGAL = { consumptionRequestReason: "LEGAL" };
 
-const asking = (kind: string, fields: Parameters<typeof aVerifiedNotification>[0] = {}) =>
-  aVerifiedNotification({ identifier: IDENTIFIER, kind, signedAt: NOW, ...fields });
+// What it asks is shown by `test/customers/notifications/ios-store-questions.test.ts`.
 
+const UNNAMED = ["CONSUMPTION_REQUEST", BUNDLE, String(NOW)];
 test.each([
+  ["its identifier", IDENTIFIER, BOUGHT, [IDENTIFIER]],
+  ["kind, app, time and the transaction", null, BOUGHT, [...UNNAMED, "700000000000002"]],
   [
-    "a consumption request names purchase, reason and twelve hours to answer",
-    asking("CONSUMPTION_REQUEST", LEGAL),
-    BOUGHT,
-    NOW + 12 * 3_600_000,
-    {
-      productIdentifier: BOUGHT.transaction.productIdentifier,
-      transactionIdentifier: BOUGHT.transaction.transactionIdentifier,
-      reason: "LEGAL",
-    },
-  ],
-  [
-    "a withdrawn consent names no purchase and no deadline",
-    asking("RESCIND_CONSENT"),
-    NOTHING,
+    "kind, app, time and the Apple Account",
     null,
-    { productIdentifier: null, transactionIdentifier: null },
+    { ...NOTHING, appTransaction: aVerifiedAppTransaction() },
+    [...UNNAMED, ACCOUNT],
   ],
-])("%s", (_, notification, parts, answerBy, named) => {
-  const { kind } = notification;
-  const content = { store: "ios-store", kind, environment: "production", bundleIdentifier: BUNDLE, ...named };
-  const names = ["ios-store", "production", IDENTIFIER];
-  expect(questionIn(notification, parts)).toStrictEqual({ names, askedAt: NOW, answerBy, content });
-});
-
-test.each([
-  ["the transaction", BOUGHT, "700000000000002"],
-  ["the Apple Account", { ...NOTHING, appTransaction: aVerifiedAppTransaction() }, ACCOUNT],
-  ["nothing else", NOTHING, ""],
-])("without an identifier, repetitions are recognized by kind, app, time and %s", (_, parts, last) => {
-  const names = questionIn(asking("CONSUMPTION_REQUEST", { identifier: null }), parts)?.names;
-  expect(names).toStrictEqual(["ios-store", "production", "CONSUMPTION_REQUEST", BUNDLE, String(NOW), last]);
+  ["kind, app and time", null, NOTHING, [...UNNAMED, ""]],
+])("a question's repetitions are recognized by %s", (_, identifier, parts, names) => {
+  const notification = aVerifiedNotification({ identifier, kind: "CONSUMPTION_REQUEST", signedAt: NOW });
+  expect(questionIn(notification, parts)?.names).toStrictEqual(["ios-store", "production", ...names]);
 });
 
 test("another notification asks nothing", () => {
-  expect(questionIn(asking("REFUND"), BOUGHT)).toBeNull();
+  expect(questionIn(aVerifiedNotification({ kind: "REFUND" }), BOUGHT)).toBeNull();
 });

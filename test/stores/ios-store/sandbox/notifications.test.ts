@@ -36,20 +36,18 @@ describe("a notification that is not taken", () => {
   });
 });
 
-describe("switched off", () => {
-  test("nothing is sent, nor later", async () => {
-    under.answers = 500;
-    const original = await buy();
-    under.answers = 200;
-    under.store.enableNotifications(false);
-    await under.store.change(original, { change: "cancel" });
-    await under.moveTo(NOW + DAY);
-    under.store.enableNotifications(true);
-    await under.moveTo(NOW + 2 * DAY);
-    expect(triesAfter()).toEqual([0]);
-    await under.store.change(original, { change: "resume" });
-    expect(under.received).toHaveLength(2);
-  });
+test("switched off, nothing is sent, nor later", async () => {
+  under.answers = 500;
+  const original = await buy();
+  under.answers = 200;
+  under.store.enableNotifications(false);
+  await under.store.change(original, { change: "cancel" });
+  await under.moveTo(NOW + DAY);
+  under.store.enableNotifications(true);
+  await under.moveTo(NOW + 2 * DAY);
+  expect(triesAfter()).toEqual([0]);
+  await under.store.change(original, { change: "resume" });
+  expect(under.received).toHaveLength(2);
 });
 
 describe("about an app", () => {

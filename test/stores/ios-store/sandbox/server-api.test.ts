@@ -28,21 +28,14 @@ describe("the statuses of a person's subscriptions", () => {
     await under.store.change(original, { change: "renew" });
     under.now = NOW + DAY;
     const answered = await under.client.getAllSubscriptionStatuses(original);
-    expect(answered).toEqual({
-      environment: "Sandbox",
-      bundleId: BUNDLE,
-      data: [
-        {
-          subscriptionGroupIdentifier: expect.any(String),
-          lastTransactions: [original, second].map((originalTransactionId) => ({
-            originalTransactionId,
-            status: 1,
-            signedTransactionInfo: expect.any(String),
-            signedRenewalInfo: expect.any(String),
-          })),
-        },
-      ],
-    });
+    const signed = { signedTransactionInfo: expect.any(String), signedRenewalInfo: expect.any(String) };
+    const ofBoth = [original, second].map((originalTransactionId) => ({
+      originalTransactionId,
+      status: 1,
+      ...signed,
+    }));
+    const data = [{ subscriptionGroupIdentifier: expect.any(String), lastTransactions: ofBoth }];
+    expect(answered).toEqual({ environment: "Sandbox", bundleId: BUNDLE, data });
     const [last] = await lastTransactions(original);
     const [transaction] = await decodedTransactions([last?.signedTransactionInfo ?? ""]);
     expect(transaction).toMatchObject({
@@ -57,21 +50,16 @@ describe("the statuses of a person's subscriptions", () => {
   });
 
   test("each standing has its status", async () => {
-    const active = await buy();
-    const expired = await buy();
-    const retry = await buy({ gracePeriod: null });
-    const grace = await buy();
-    const revoked = await buy();
+    const goods = [{}, {}, { gracePeriod: null }, {}, {}];
+    const all: string[] = [];
+    for (const each of goods) all.push(await buy(each));
+    const [active = "", expired = "", retry = "", grace = "", revoked = ""] = all;
     await under.store.change(expired, { change: "expire" });
     await under.store.change(revoked, { change: "refund" });
     for (const failing of [retry, grace]) await under.store.change(failing, { change: "fail-billing" });
     await under.moveTo(Date.UTC(2026, 6, 16));
-    const all = [active, expired, retry, grace, revoked];
-    const statuses = all.map((originalTransactionId, index) => ({
-      originalTransactionId,
-      status: index + 1,
-    }));
-    expect(await lastTransactions(active)).toMatchObject(statuses);
+    const found = (await lastTransactions(active)).map((one) => [one.originalTransactionId, one.status]);
+    expect(found).toEqual(all.map((one, index) => [one, index + 1]));
   });
 });
 
@@ -85,12 +73,8 @@ test("any identifier of a person names the app transaction, signed now", async (
   await under.store.change(original, { change: "renew" });
   under.now = NOW + DAY;
   for (const identifier of [original, "704"]) {
-    const { appTransactionId, receiptCreationDate, bundleId } = await appTransactionOf(identifier);
-    expect({ appTransactionId, receiptCreationDate, bundleId }).toEqual({
-      appTransactionId: "704",
-      receiptCreationDate: NOW + DAY,
-      bundleId: BUNDLE,
-    });
+    const expected = { appTransactionId: "704", receiptCreationDate: NOW + DAY, bundleId: BUNDLE };
+    expect(await appTransactionOf(identifier)).toMatchObject(expected);
   }
 });
 
@@ -108,14 +92,12 @@ describe.each(["getAllSubscriptionStatuses", "getTransactionInfo"] as const)("%s
     ["that was not sold", BUNDLE, UNKNOWN],
   ])("knows no transaction %s", async (_, bundle, identifier) => {
     const original = await buy();
-    await expect(under.clientOf(bundle)[ask](identifier ?? original)).rejects.toMatchObject(
-      failure(APIError.TRANSACTION_ID_NOT_FOUND),
-    );
+    const unknown = failure(APIError.TRANSACTION_ID_NOT_FOUND);
+    await expect(under.clientOf(bundle)[ask](identifier ?? original)).rejects.toMatchObject(unknown);
   });
   test.each(["abc", "12a", "-1", "123456789012345678901"])("refuses the id %s", async (identifier) => {
-    await expect(under.client[ask](identifier)).rejects.toMatchObject(
-      failure(APIError.INVALID_TRANSACTION_ID),
-    );
+    const invalid = failure(APIError.INVALID_TRANSACTION_ID);
+    await expect(under.client[ask](identifier)).rejects.toMatchObject(invalid);
   });
 });
 
