@@ -10,23 +10,19 @@ import type { SandboxPurchase } from "../../../../sandbox/android-store/shop/pur
 import { close, listen } from "../../../../local/server.ts";
 import type { ProductKind } from "../../../../lib/contract/schemas.ts";
 import type { Instant } from "../../../../lib/entitlements/time.ts";
-import {
-  createAndroidStoreCredentials,
-  type AccessTokens,
-} from "../../../../lib/stores/android-store/credentials.ts";
+import { createAndroidStoreCredentials } from "../../../../lib/stores/android-store/credentials.ts";
 import { originOf } from "../../../../lib/stores/android-store/workload-identity.ts";
 import {
   NOW,
   PACKAGE_NAME,
   startAndroidStore,
   TIMING,
-  type LocalAndroidStore,
 } from "../../../../testing/support/stores/android-store.ts";
 
 /** A push as it arrived, with what its data holds. */
-export interface ReceivedPush {
+interface ReceivedPush {
   readonly headers: IncomingHttpHeaders;
-  readonly body: PushBody;
+  readonly body: z.output<typeof pushBody>;
   readonly notification: Readonly<Record<string, unknown>>;
 }
 
@@ -40,35 +36,6 @@ const pushBody = z.object({
   }),
   subscription: z.string(),
 });
-type PushBody = z.output<typeof pushBody>;
-
-/** The sandbox Android store with a clock that only the test moves, and an endpoint that keeps what is pushed. */
-export interface TimedAndroidStore extends LocalAndroidStore {
-  readonly clock: { now: Instant };
-  readonly pushes: ReceivedPush[];
-  /** Statuses of the next answers to pushes, one each; then 200. */
-  readonly answers: number[];
-  /** Moves the clock, stopping at each event on the way. */
-  advanceTo(moment: Instant): Promise<void>;
-  /** Names of the notifications pushed since the last call: `RENEWED`, `ONE_TIME PURCHASED`, `VOIDED subscription full`. */
-  told(): Promise<string[]>;
-  buy(purchase?: Partial<SandboxPurchase>): string;
-  /** Standings of a purchase's lines, as the service reads them. */
-  standing(purchaseToken: string, productKind?: ProductKind): Promise<string>;
-  acknowledge(purchaseToken: string, productKind?: ProductKind): Promise<void>;
-  /** Buys what {@link buy} does and acknowledges it, as told already. */
-  own(purchase?: Partial<SandboxPurchase>): Promise<string>;
-  /** A purchase's latest order. */
-  orderOf(purchaseToken: string): string;
-  /** Google's own client. It asks with an access token of the sandbox, and never again. */
-  google(): Promise<GoogleClient>;
-}
-
-interface GoogleClient {
-  readonly client: androidpublisher_v3.Androidpublisher;
-  readonly auth: AccessTokens;
-  readonly options: { readonly rootUrl: string; readonly retryConfig: { readonly retry: 0 } };
-}
 
 const nameOf = (numbers: Readonly<Record<string, number>>, number: unknown): string =>
   Object.keys(numbers).find((name) => numbers[name] === number) ?? `unknown ${String(number)}`;
@@ -90,11 +57,11 @@ const named = z
     return productType === undefined ? "another" : `VOIDED ${kind} ${refundType === 1 ? "full" : "partly"}`;
   });
 
-export const startTimedAndroidStore = async (
-  options: Parameters<typeof startAndroidStore>[0] = {},
-): Promise<TimedAndroidStore> => {
-  const clock = { now: NOW };
+/** The sandbox Android store with a clock that only the test moves, and an endpoint that keeps what is pushed. */
+export const startTimedAndroidStore = async (options: Parameters<typeof startAndroidStore>[0] = {}) => {
+  const clock: { now: Instant } = { now: NOW };
   const pushes: ReceivedPush[] = [];
+  /** Statuses of the next answers to pushes, one each; then 200. */
   const answers: number[] = [];
   const server = createServer((request, response) => {
     void (async () => {
@@ -114,12 +81,40 @@ export const startTimedAndroidStore = async (
     local.store().lookUp(local.androidPackage, { purchaseToken, productKind, productIdentifier: null });
 
   let seen = 0;
-  const timed: TimedAndroidStore = {
+  /** Names of the notifications pushed since the last call: `RENEWED`, `ONE_TIME PURCHASED`, `VOIDED subscription full`. */
+  const told = async (): Promise<string[]> => {
+    await sandbox.pushed();
+    const fresh = pushes.slice(seen);
+    seen = pushes.length;
+    return fresh.map(({ notification }) => named.parse(notification));
+  };
+  const buy = (purchase: Partial<SandboxPurchase> = {}): string =>
+    sandbox.buy({
+      packageName: PACKAGE_NAME,
+      productKind: "subscription",
+      productIdentifier: "premium",
+      basePlanIdentifier: "monthly",
+      ...purchase,
+    });
+  const acknowledge = async (
+    purchaseToken: string,
+    productKind: ProductKind = "subscription",
+  ): Promise<void> => {
+    const answer = await lookUp(purchaseToken, productKind);
+    if (answer.outcome !== "verified" || answer.acknowledgement === null)
+      throw new Error("There is nothing to acknowledge.");
+    await local.store().acknowledge(local.androidPackage, answer.acknowledgement);
+  };
+  return {
     ...local,
     clock,
     pushes,
     answers,
-    advanceTo: async (moment) => {
+    told,
+    buy,
+    acknowledge,
+    /** Moves the clock, stopping at each event on the way. */
+    advanceTo: async (moment: Instant): Promise<void> => {
       for (let next = sandbox.nextEventAt(); next !== null && next <= moment; next = sandbox.nextEventAt()) {
         clock.now = Math.max(clock.now, next);
         await sandbox.runUntil(next);
@@ -127,38 +122,21 @@ export const startTimedAndroidStore = async (
       clock.now = moment;
       await sandbox.runUntil(moment);
     },
-    told: async () => {
-      await sandbox.pushed();
-      const fresh = pushes.slice(seen);
-      seen = pushes.length;
-      return fresh.map(({ notification }) => named.parse(notification));
-    },
-    buy: (purchase) =>
-      sandbox.buy({
-        packageName: PACKAGE_NAME,
-        productKind: "subscription",
-        productIdentifier: "premium",
-        basePlanIdentifier: "monthly",
-        ...purchase,
-      }),
-    standing: async (purchaseToken, productKind = "subscription") => {
+    /** Standings of a purchase's lines, as the service reads them. */
+    standing: async (purchaseToken: string, productKind: ProductKind = "subscription"): Promise<string> => {
       const answer = await lookUp(purchaseToken, productKind);
       if (answer.outcome !== "verified") return answer.outcome;
       return answer.purchase.lines.map(({ standing }) => standing).join() || "nothing";
     },
-    acknowledge: async (purchaseToken, productKind = "subscription") => {
-      const answer = await lookUp(purchaseToken, productKind);
-      if (answer.outcome !== "verified" || answer.acknowledgement === null)
-        throw new Error("There is nothing to acknowledge.");
-      await local.store().acknowledge(local.androidPackage, answer.acknowledgement);
-    },
-    own: async (purchase) => {
-      const token = timed.buy(purchase);
-      await timed.acknowledge(token, purchase?.productKind);
-      await timed.told();
+    /** Buys, and acknowledges it, as told already. */
+    own: async (purchase: Partial<SandboxPurchase> = {}): Promise<string> => {
+      const token = buy(purchase);
+      await acknowledge(token, purchase.productKind);
+      await told();
       return token;
     },
-    orderOf: (purchaseToken) => {
+    /** A purchase's latest order. */
+    orderOf: (purchaseToken: string): string => {
       const stored = sandbox.read(purchaseToken);
       const order =
         stored?.productKind === "subscription"
@@ -166,26 +144,25 @@ export const startTimedAndroidStore = async (
           : stored?.answer.orderId;
       return order ?? "";
     },
+    /** Google's own client. It asks with an access token of the sandbox, and never again. */
     google: async () => {
-      const { tokens } = await createAndroidStoreCredentials({
+      const { tokens: auth } = await createAndroidStoreCredentials({
         readSecret: () => Promise.resolve(null),
         now: () => clock.now,
         limits: { timeout: TIMING.request, retryConfig: { retry: 0 }, fetchImplementation: fetch },
         trustsOrigin: originOf(local.rootUrl),
       }).accessTokensOf(local.androidPackage.credential);
-      return {
-        client: new androidpublisher_v3.Androidpublisher({}),
-        auth: tokens,
-        options: { rootUrl: local.rootUrl, retryConfig: { retry: 0 } },
-      };
+      const options = { rootUrl: local.rootUrl, retryConfig: { retry: 0 } };
+      return { client: new androidpublisher_v3.Androidpublisher({}), auth, options };
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       await close(server);
       await local.close();
     },
   };
-  return timed;
 };
+
+export type TimedAndroidStore = Awaited<ReturnType<typeof startTimedAndroidStore>>;
 
 /** A new store before each test of a file. */
 export const timedStoreForEachTest = (

@@ -2,18 +2,7 @@ import { AppStoreServerAPIClient, Environment } from "@apple/app-store-server-li
 import { spyOn } from "jest-mock";
 import { importPKCS8, SignJWT } from "jose";
 import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
-import { storeForEachTest, type StoreUnderTest } from "./store-under-test.ts";
-
-/** A store under test, and Apple's own client of its Server API. */
-export interface ServedStore extends StoreUnderTest {
-  client: AppStoreServerAPIClient;
-  /** Apple's client of another app. */
-  clientOf(bundleIdentifier: string): AppStoreServerAPIClient;
-  /** A token, right or wrong. */
-  token(changes?: TokenChanges): Promise<string>;
-  /** Makes a request that Apple's client would not make. */
-  request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
-}
+import { storeForEachTest } from "./store-under-test.ts";
 
 /** Differences from a valid token; undefined claims and parameters are left out. */
 export interface TokenChanges {
@@ -23,12 +12,12 @@ export interface TokenChanges {
   readonly key?: Awaited<ReturnType<typeof importPKCS8>>;
 }
 
-/** A new store before each test of a file, at one address. */
-export const servedStoreForEachTest = (): ServedStore => {
+/** A store under test, and Apple's own client of its Server API. */
+export const servedStoreForEachTest = () => {
   const under = storeForEachTest();
   let clock: { mockRestore: () => void };
   beforeEach(() => {
-    served.client = served.clientOf(BUNDLE);
+    served.client = clientOf(BUNDLE);
     // Apple's client dates its tokens by this clock.
     clock = spyOn(Date, "now").mockImplementation(() => under.now);
   });
@@ -47,9 +36,11 @@ export const servedStoreForEachTest = (): ServedStore => {
     Reflect.set(client, "urlBase", under.address);
     return client;
   };
-  const served: ServedStore = Object.assign(under, {
+  const served = Object.assign(under, {
     client: clientOf(BUNDLE),
+    /** Apple's client of another app. */
     clientOf,
+    /** A token, right or wrong. */
     token: async ({ claims, header, key }: TokenChanges = {}): Promise<string> => {
       const { privateKey, keyIdentifier, issuerIdentifier } = under.store.serverKey;
       const iat = Math.floor(under.now / 1000);
@@ -58,6 +49,7 @@ export const servedStoreForEachTest = (): ServedStore => {
         .setProtectedHeader({ alg: "ES256", kid: keyIdentifier, typ: "JWT", ...header })
         .sign(key ?? (await importPKCS8(privateKey, "ES256")));
     },
+    /** Makes a request that Apple's client would not make. */
     request: async (method: string, path: string, body?: unknown) => {
       const response = await fetch(under.address + path, {
         method,

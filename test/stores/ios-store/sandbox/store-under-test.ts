@@ -70,34 +70,10 @@ interface Person {
   readonly appTransactionIdentifier?: string | null;
 }
 
-/** A store under test, its time, and the server that serves it and takes what it pushes. */
-export interface StoreUnderTest {
-  /** Base URL of the store. */
-  address: string;
-  store: IosStoreSandbox;
-  now: Instant;
-  /** Status of the server's answers. */
-  answers: number;
-  /** Where the store pushes to. */
-  url: string | null;
-  /** The moments and the texts of all pushes. */
-  received: { readonly at: Instant; readonly signedPayload: string }[];
-  /** Sells a monthly subscription, or other goods; resolves with the original transaction id. */
-  buy(goods?: object, person?: Person): Promise<string>;
-  /** Makes a change an hour later, and returns what is pushed of it. */
-  change(original: string, change: RequestedChange): Promise<Pushed[]>;
-  /** Decodes what was pushed since the last call. */
-  pushed(environment?: StoreEnvironment): Promise<Pushed[]>;
-  /** Moves time through every event up to the moment, as a clock does. */
-  moveTo(moment: Instant): Promise<void>;
-  /** A store from a saved text; without one, from what the store under test saves. */
-  opened(options?: Partial<IosStoreOptions>): IosStoreSandbox;
-}
-
 const received = z.object({ signedPayload: z.string() });
 
-/** A new store before each test of a file. */
-export const storeForEachTest = (): StoreUnderTest => {
+/** A store, its time, and the server that serves it and takes what it pushes: a new one before each test of a file. */
+export const storeForEachTest = () => {
   const server = createServer((request, response) => {
     void (async () => {
       if (await under.store.handle(request, response)) return;
@@ -127,14 +103,22 @@ export const storeForEachTest = (): StoreUnderTest => {
     Object.assign(under, { store: create({}), now: NOW, answers: 200, url, received: [] });
   });
 
-  const under: StoreUnderTest = {
+  const under = {
+    /** Base URL of the store. */
     address: "",
     store: create({}),
     now: NOW,
+    /** Status of the server's answers to pushes. */
     answers: 200,
-    url: null,
-    received: [],
-    buy: async (goods = {}, { environment = "sandbox", appTransactionIdentifier = "704" } = {}) => {
+    /** Where the store pushes to. */
+    url: "",
+    /** The moments and the texts of all pushes. */
+    received: [] as { readonly at: Instant; readonly signedPayload: string }[],
+    /** Sells a monthly subscription, or other goods; resolves with the original transaction id. */
+    buy: async (
+      goods = {},
+      { environment = "sandbox", appTransactionIdentifier = "704" }: Person = {},
+    ): Promise<string> => {
       const { originalTransactionIdentifiers } = await under.store.buy({
         environment,
         appTransactionIdentifier,
@@ -142,25 +126,30 @@ export const storeForEachTest = (): StoreUnderTest => {
       });
       return originalTransactionIdentifiers[0] ?? "";
     },
-    change: async (original, change) => {
+    /** Makes a change an hour later, and returns what is pushed of it. */
+    change: async (original: string, change: RequestedChange): Promise<Pushed[]> => {
       read = under.received.length;
       under.now += HOUR;
       await under.store.change(original, change);
       return under.pushed();
     },
-    pushed: async (environment = "sandbox") => {
+    /** Decodes what was pushed since the last call. */
+    pushed: async (environment: StoreEnvironment = "sandbox"): Promise<Pushed[]> => {
       const fresh = under.received.slice(read);
       read = under.received.length;
       return Promise.all(fresh.map(async ({ signedPayload }) => decoded(signedPayload, environment)));
     },
-    moveTo: async (moment) => {
+    /** Moves time through every event up to the moment, as a clock does. */
+    moveTo: async (moment: Instant): Promise<void> => {
       for (let at = under.store.nextEventAt(); at !== null && at <= moment; at = under.store.nextEventAt()) {
         under.now = Math.max(under.now, at);
         await under.store.runUntil(under.now);
       }
       under.now = moment;
     },
-    opened: (options) => create({ saved: under.store.save(), serverKey: under.store.serverKey, ...options }),
+    /** A store from a saved text; without one, from what the store under test saves. */
+    opened: (options: Partial<IosStoreOptions> = {}): IosStoreSandbox =>
+      create({ saved: under.store.save(), serverKey: under.store.serverKey, ...options }),
   };
   return under;
 };
