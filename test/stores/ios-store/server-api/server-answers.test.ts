@@ -33,7 +33,7 @@ test.each([{}, { revision: "" }, { revision: null }, { revision: "this" }])(
 const ofPerson = (subscription: object) => ({ data: [{ lastTransactions: [subscription] }] });
 const history = (more: object) => ({ signedTransactions: [], hasMore: true, ...more });
 const notifications = (more: object) => ({ notificationHistory: [], hasMore: true, ...more });
-const untold = { hasMore: undefined, revision: "r" };
+const endless = { hasMore: undefined, revision: "r" };
 
 test.each<[string, (answer: unknown, page: string) => unknown, unknown]>([
   ["no transaction", readTransaction, {}],
@@ -43,7 +43,7 @@ test.each<[string, (answer: unknown, page: string) => unknown, unknown]>([
   ["a subscription without its transaction", readStatuses, ofPerson({ signedRenewalInfo: "r" })],
   ["renewal info of no text", readStatuses, ofPerson({ signedTransactionInfo: "t", signedRenewalInfo: 1 })],
   ["a history without transactions", readHistory, { hasMore: false }],
-  ["a history that does not say whether it ends", readHistory, history(untold)],
+  ["a history that does not say whether it ends", readHistory, history(endless)],
   ["a history without its next page", readHistory, history({})],
   ["a history with an empty next page", readHistory, history({ revision: "" })],
   ["a history page that names itself as next", readHistory, history({ revision: "this" })],
