@@ -29,11 +29,7 @@ const verify = (payload: object) => verifier.verifyNotification(signJws(payload,
 const about = (app: Payload = {}, fields: Payload = {}): Payload =>
   anEnvelope({ data: anApp(app), ...fields });
 
-const aToken = (externalPurchaseId: string, fields: Payload = {}): Payload => ({
-  externalPurchaseId,
-  bundleId: BUNDLE,
-  ...fields,
-});
+const aToken = (externalPurchaseId: string): Payload => ({ externalPurchaseId, bundleId: BUNDLE });
 
 describe("a notification", () => {
   test("names its app and carries what is signed of the purchase", async () => {
