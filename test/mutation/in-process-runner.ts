@@ -26,13 +26,13 @@ import { expect } from "expect";
 
 type Run = () => unknown;
 
+const HOOKS = ["beforeAll", "afterAll", "beforeEach", "afterEach"] as const;
+
 interface Suite {
   readonly name: string;
-  readonly parent: Suite | null;
-  readonly beforeAll: Run[];
-  readonly afterAll: Run[];
-  readonly beforeEach: Run[];
-  readonly afterEach: Run[];
+  /** Itself and those around it, the outermost first. */
+  readonly path: readonly Suite[];
+  readonly hooks: Readonly<Record<(typeof HOOKS)[number], Run[]>>;
 }
 
 interface TestCase {
@@ -43,28 +43,23 @@ interface TestCase {
   readonly run: Run;
 }
 
-const suiteOf = (name: string, parent: Suite | null): Suite => ({
-  name,
-  parent,
-  beforeAll: [],
-  afterAll: [],
-  beforeEach: [],
-  afterEach: [],
-});
-
-/** A suite and those around it, the outermost first. */
-const around = (suite: Suite): readonly Suite[] => [
-  ...(suite.parent === null ? [] : around(suite.parent)),
-  suite,
-];
+const suiteOf = (name: string, around: readonly Suite[]): Suite => {
+  const suite = {
+    name,
+    path: [...around],
+    hooks: { beforeAll: [], afterAll: [], beforeEach: [], afterEach: [] },
+  };
+  suite.path.push(suite);
+  return suite;
+};
 
 const collected: TestCase[] = [];
 let file = "";
-let suite = suiteOf("", null);
+let suite = suiteOf("", []);
 
 const describeSuite = (name: string, define: () => void): void => {
   const parent = suite;
-  suite = suiteOf(`${parent.name}${name} `, parent);
+  suite = suiteOf(`${parent.name}${name} `, parent.path);
   define();
   suite = parent;
 };
@@ -89,10 +84,7 @@ const eachOf =
 const GLOBALS = {
   describe: Object.assign(describeSuite, { each: eachOf(describeSuite) }),
   test: Object.assign(defineTest, { each: eachOf(defineTest) }),
-  beforeAll: (run: Run) => void suite.beforeAll.push(run),
-  afterAll: (run: Run) => void suite.afterAll.push(run),
-  beforeEach: (run: Run) => void suite.beforeEach.push(run),
-  afterEach: (run: Run) => void suite.afterEach.push(run),
+  ...Object.fromEntries(HOOKS.map((hook) => [hook, (run: Run) => void suite.hooks[hook].push(run)])),
   expect,
 };
 
@@ -109,7 +101,7 @@ const load = async (files: readonly string[]): Promise<void> => {
   });
   for (const one of files) {
     file = resolve(one);
-    suite = suiteOf("", null);
+    suite = suiteOf("", []);
     await import(pathToFileURL(file).href);
   }
 };
@@ -132,10 +124,9 @@ const allOf = async (runs: readonly Run[]): Promise<void> => {
 };
 
 /** Runs a test with the hooks around it; those after it run as well where it fails. */
-const runTest = async ({ run, suite: own }: TestCase): Promise<void> => {
-  const suites = around(own);
-  const before = suites.flatMap((one) => one.beforeEach);
-  const after = suites.toReversed().flatMap((one) => one.afterEach);
+const runTest = async ({ run, suite: { path } }: TestCase): Promise<void> => {
+  const before = path.flatMap(({ hooks }) => hooks.beforeEach);
+  const after = path.toReversed().flatMap(({ hooks }) => hooks.afterEach);
   await allOf([async () => all([...before, run]), ...after]);
 };
 
@@ -147,15 +138,16 @@ const runTests = async (
 ): Promise<DryRunResult> => {
   const begun = new Set<Suite>();
   const results: TestResult[] = [];
-  const end = async (): Promise<void> => allOf([...begun].toReversed().flatMap((one) => one.afterAll));
+  const end = async (): Promise<void> =>
+    allOf([...begun].toReversed().flatMap(({ hooks }) => hooks.afterAll));
   for (const one of tests) {
     const { id, name, file: fileName } = one;
     const startedAt = performance.now();
     let failure: unknown = null;
     try {
-      for (const each of around(one.suite).filter((other) => !begun.has(other))) {
+      for (const each of one.suite.path.filter((other) => !begun.has(other))) {
         begun.add(each);
-        await all(each.beforeAll);
+        await all(each.hooks.beforeAll);
       }
       context.currentTestId = id;
       expect.setState({ currentTestName: name });
@@ -171,20 +163,17 @@ const runTests = async (
       return hitLimit;
     }
     const result = { id, name, fileName, timeSpentMs: performance.now() - startedAt };
-    results.push(
-      failure === null
-        ? { ...result, status: TestStatus.Success }
-        : { ...result, status: TestStatus.Failed, failureMessage: String(failure) },
-    );
+    const failed = { status: TestStatus.Failed as const, failureMessage: String(failure) };
+    results.push({ ...result, ...(failure === null ? { status: TestStatus.Success } : failed) });
     if (failure !== null && bails) break;
   }
-  const failed = await end().then(
-    () => null,
-    (error: unknown) => String(error),
-  );
-  return failed === null || results.some(({ status }) => status === TestStatus.Failed)
-    ? { status: DryRunStatus.Complete, tests: results }
-    : { status: DryRunStatus.Error, errorMessage: failed };
+  try {
+    await end();
+  } catch (error) {
+    if (results.every(({ status }) => status === TestStatus.Success))
+      return { status: DryRunStatus.Error, errorMessage: String(error) };
+  }
+  return { status: DryRunStatus.Complete, tests: results };
 };
 
 const createRunner = ({ testFiles }: StrykerOptions): TestRunner => {

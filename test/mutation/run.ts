@@ -13,7 +13,10 @@ import { mutationReport, scoreOf } from "./score.ts";
 const PARTS = {
   verification: {
     mutate: ["lib/stores/ios-store/**/*.ts"],
-    tests: ["test/stores/ios-store/{,one-purchase/,signatures/,server-api/}*.test.ts"],
+    tests: [
+      "test/stores/ios-store/{,one-purchase/,signatures/,server-api/}*.test.ts",
+      "test/proof/comparison/comparison.test.ts",
+    ],
   },
   entitlements: {
     mutate: ["lib/entitlements/*.ts"],

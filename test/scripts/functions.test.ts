@@ -1,4 +1,4 @@
-import { fakeAws, type FakeAws } from "./fake-aws.ts";
+import { fakeAwsForEachTest } from "./fake-aws.ts";
 
 const WRITERS = ["LinkFunction1A", "SynchronizeFunction2B"];
 const ALL = ["ReadFunction3C", ...WRITERS];
@@ -15,59 +15,53 @@ const STACK = `
 esac ;;
 lambda*) ;;`;
 
-let aws: FakeAws;
-afterEach(() => aws.remove());
+const aws = fakeAwsForEachTest(STACK);
 
 /** What a run asks of Lambda. */
 const asked = async (words: string): Promise<readonly string[]> => {
-  aws = await fakeAws(STACK);
   const { code, err } = await aws.bash(`scripts/functions.sh ${words}`);
   expect([err, code]).toEqual(["", 0]);
   return (await aws.calls()).filter((call) => call.startsWith("lambda ")).sort();
 };
 
+const call = (action: string, id: string, options = ""): string =>
+  `lambda ${action} --function-name deployed-${id}${options}`;
+const READY = " --qualifier ready";
+
 const stopped = (id: string): readonly string[] => [
-  ...(id === PROVISIONED
-    ? [`lambda delete-provisioned-concurrency-config --function-name deployed-${id} --qualifier ready`]
-    : []),
-  `lambda put-function-concurrency --function-name deployed-${id} --reserved-concurrent-executions 0`,
+  ...(id === PROVISIONED ? [call("delete-provisioned-concurrency-config", id, READY)] : []),
+  call("put-function-concurrency", id, " --reserved-concurrent-executions 0"),
 ];
-
-test("`stop writers` stops each function that may change the table", async () => {
-  expect(await asked("stop writers stage")).toEqual(WRITERS.flatMap(stopped).sort());
-});
-
-test("`stop all` stops every function", async () => {
-  expect(await asked("stop all stage")).toEqual(ALL.flatMap(stopped).sort());
-});
-
-test("`start all` gives each function the concurrency that the stack gives it", async () => {
-  const started = (id: string): readonly string[] => [
+const started = (id: string): readonly string[] => {
+  const provisioned = `${READY} --provisioned-concurrent-executions 5`;
+  return [
     id === RESERVED
-      ? `lambda put-function-concurrency --function-name deployed-${id} --reserved-concurrent-executions 30`
-      : `lambda delete-function-concurrency --function-name deployed-${id}`,
-    ...(id === PROVISIONED
-      ? [
-          `lambda put-provisioned-concurrency-config --function-name deployed-${id} --qualifier ready --provisioned-concurrent-executions 5`,
-        ]
-      : []),
+      ? call("put-function-concurrency", id, " --reserved-concurrent-executions 30")
+      : call("delete-function-concurrency", id),
+    ...(id === PROVISIONED ? [call("put-provisioned-concurrency-config", id, provisioned)] : []),
   ];
-  expect(await asked("start all stage")).toEqual(ALL.flatMap(started).sort());
+};
+
+test.each([
+  ["`stop writers` stops each function that may change the table", "stop writers", WRITERS, stopped],
+  ["`stop all` stops every function", "stop all", ALL, stopped],
+  ["`start all` gives each function the concurrency of the stack", "start all", ALL, started],
+] as const)("%s", async (_, words, ids, calls) => {
+  expect(await asked(`${words} stage`)).toEqual(ids.flatMap(calls).sort());
 });
 
 test.each(["", "stop", "stop writers", "stop readers stage", "pause all stage", "stop all stage now"])(
   "anything else changes nothing, and shows how: %j",
   async (words) => {
-    aws = await fakeAws(STACK);
     const { code, err } = await aws.bash(`scripts/functions.sh ${words}`);
     expect(code).toBe(2);
     expect(err).toContain("scripts/functions.sh stop|start writers|all <name>");
-    expect(await aws.calls().catch(() => [])).not.toContainEqual(expect.stringMatching(/^lambda /));
+    expect(await aws.calls()).not.toContainEqual(expect.stringMatching(/^lambda /));
   },
 );
 
 test("a stack that names no functions is an error", async () => {
-  aws = await fakeAws(STACK.replace(WRITERS.join(" "), ""));
+  await aws.answerBy(STACK.replace(WRITERS.join(" "), ""));
   expect(await aws.bash("scripts/functions.sh stop writers stage")).toEqual({
     code: 1,
     out: "",
@@ -76,7 +70,7 @@ test("a stack that names no functions is an error", async () => {
 });
 
 test("a function that cannot be stopped stops the script, which fails", async () => {
-  aws = await fakeAws(STACK.replace("lambda*) ;;", `lambda*) echo "AccessDeniedException" >&2; exit 254 ;;`));
+  await aws.answerBy(STACK.replace("lambda*) ;;", `lambda*) echo "AccessDeniedException" >&2; exit 254 ;;`));
   const { code, err } = await aws.bash("scripts/functions.sh stop all stage");
   expect([code, err]).toEqual([254, "AccessDeniedException\n"]);
 });

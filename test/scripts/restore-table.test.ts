@@ -1,6 +1,6 @@
 import { readParameters } from "../../infra/read-parameters.ts";
 import { TABLE } from "../../lib/table/dynamodb/key.ts";
-import { fakeAws, type Ended, type FakeAws } from "./fake-aws.ts";
+import { fakeAwsForEachTest, type Ended } from "./fake-aws.ts";
 
 /**
  * DynamoDB with a live table and a table that no restore has made. `$FOLDER/new` exists once the new table does, and the
@@ -25,11 +25,7 @@ esac ;;
 "dynamodb update-continuous-backups") ;;
 "dynamodb update-table") case "$*" in *protection*) touch $FOLDER/protection ;; *) touch $FOLDER/limits ;; esac ;;`;
 
-let aws: FakeAws;
-beforeEach(async () => {
-  aws = await fakeAws(DYNAMODB);
-});
-afterEach(() => aws.remove());
+const aws = fakeAwsForEachTest(DYNAMODB);
 
 const restored = (words: string, variables: Readonly<Record<string, string>> = {}): Promise<Ended> =>
   aws.bash(`scripts/restore-table.sh ${words}`, { PAUSE_SECONDS: "0", ...variables });
@@ -67,10 +63,8 @@ test("a second run restores nothing, and sets what is missing", async () => {
 
 test("a table that no restore has made is left alone", async () => {
   const { code, err } = await restored("stage stranger latest");
-  expect([code, err]).toEqual([
-    1,
-    "There is a table stranger that no restore has made: choose another name.\n",
-  ]);
+  const refused = "There is a table stranger that no restore has made: choose another name.\n";
+  expect([code, err]).toEqual([1, refused]);
   expect(await changes()).toEqual([]);
 });
 
@@ -105,24 +99,15 @@ test("a backup needs no live table, and may have its own key", async () => {
 });
 
 test("the wait for the table ends with the credentials", async () => {
-  await aws.remove();
-  aws = await fakeAws(
-    DYNAMODB.replace(`"dynamodb wait") ;;`, `"dynamodb wait") exit 255 ;;`).replace(
-      "echo me ;;",
-      "exit 254 ;;",
-    ),
-  );
+  const expired = DYNAMODB.replace("echo me ;;", "exit 254 ;;");
+  await aws.answerBy(expired.replace(`"dynamodb wait") ;;`, `"dynamodb wait") exit 255 ;;`));
   expect((await restored("stage new latest")).code).toBe(254);
-  expect((await aws.calls()).slice(-2).map((call) => call.split(" ")[1])).toEqual([
-    "wait",
-    "get-caller-identity",
-  ]);
+  const last = (await aws.calls()).slice(-2).map((call) => call.split(" ")[1]);
+  expect(last).toEqual(["wait", "get-caller-identity"]);
 });
 
 test.each(["", "stage", "stage new"])("anything else shows how: %j", async (words) => {
   const { code, err } = await restored(words);
-  expect([code, err]).toEqual([
-    2,
-    expect.stringContaining("scripts/restore-table.sh <name> <new table> <moment>"),
-  ]);
+  const usage = "scripts/restore-table.sh <name> <new table> <moment>";
+  expect([code, err]).toEqual([2, expect.stringContaining(usage)]);
 });

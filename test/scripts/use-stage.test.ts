@@ -1,7 +1,8 @@
-import { fakeAws, type FakeAws } from "./fake-aws.ts";
+import { fakeAwsForEachTest } from "./fake-aws.ts";
 
-let aws: FakeAws;
-afterEach(() => aws.remove());
+const aws = fakeAwsForEachTest(
+  `"cloudformation describe-stacks") test "$4" = stage-service && echo its-table ;;`,
+);
 
 const OF_A_LOCAL_RUN = Object.fromEntries(
   [
@@ -22,7 +23,6 @@ const sourced = (words: string) =>
   );
 
 test("it names the stage's table and master secret, without a local run", async () => {
-  aws = await fakeAws(`"cloudformation describe-stacks") test "$4" = stage-service && echo its-table ;;`);
   const { out } = await sourced("stage");
   expect(out).toBe(
     "Table its-table, master secret stage-master\ncode 0\nMASTER_SECRET=stage-master\nTABLE_NAME=its-table\n",
@@ -30,6 +30,6 @@ test("it names the stage's table and master secret, without a local run", async 
 });
 
 test.each(["stage", ""])("without a stack it names no table: %j", async (words) => {
-  aws = await fakeAws(`"cloudformation describe-stacks") exit 254 ;;`);
+  await aws.answerBy(`"cloudformation describe-stacks") exit 254 ;;`);
   expect((await sourced(words)).out).toBe("code 1\n");
 });

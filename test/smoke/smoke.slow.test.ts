@@ -56,42 +56,21 @@ test("a working service passes every step, and nothing remains of it", async () 
     "synchronize a refund: 200 revoked",
     "read after the refund: 200 revoked",
   ]);
-  const { applicationIdentifier } = await operator(
-    "application",
-    "find",
-    "invalid.customer-entitlements.smoke",
-  );
+  const bundle = "invalid.customer-entitlements.smoke";
+  const { applicationIdentifier } = await operator("application", "find", bundle);
   const { credentials } = await operator("credential", "list", "--application", applicationIdentifier);
   expect(credentials.map(({ state }: { state: string }) => state)).toEqual(["revoked", "revoked"]);
   const { audit } = await operator("application", "audit", applicationIdentifier);
   expect(audit).toContainEqual(expect.objectContaining({ action: "erase", reason: "smoke test" }));
 });
 
+const UNKEYED = "read without a key: expected 401 INVALID_CREDENTIAL, and was answered 200";
+const APPLES = "an App Store notification that nobody signed: 404 ROUTE_NOT_FOUND";
+const NO_ROUTE = { error: "ROUTE_NOT_FOUND" };
 test.each<[where: string, path: string, status: number, body: object, code: number, says: string]>([
-  [
-    "fails where keys are not checked",
-    "/entitlements",
-    200,
-    { entitlements: [] },
-    1,
-    "read without a key: expected 401 INVALID_CREDENTIAL, and was answered 200.\n",
-  ],
-  [
-    "fails where something else answers",
-    "/v1/",
-    200,
-    ["hello"],
-    1,
-    "read without a key: expected 401 INVALID_CREDENTIAL, and was answered 200 NOT_THE_SERVICE.\n",
-  ],
-  [
-    "passes where only Apple may send its notifications",
-    "/notifications/ios-store",
-    404,
-    { error: "ROUTE_NOT_FOUND" },
-    0,
-    "an App Store notification that nobody signed: 404 ROUTE_NOT_FOUND",
-  ],
+  ["fails where keys are not checked", "/entitlements", 200, { entitlements: [] }, 1, `${UNKEYED}.\n`],
+  ["fails where something else answers", "/v1/", 200, ["hello"], 1, `${UNKEYED} NOT_THE_SERVICE.\n`],
+  ["passes where only Apple may notify", "/notifications/ios-store", 404, NO_ROUTE, 0, APPLES],
 ])("the smoke test %s", async (_, path, status, body, code, says) => {
   // Passes everything on to the service, but for this path.
   const stub = createServer((request, response) => {

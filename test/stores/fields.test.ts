@@ -1,9 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { NotificationTypeV2, Subtype } from "@apple/app-store-server-library";
 import { oneTimeProductAnswer, subscriptionAnswer } from "../../lib/stores/android-store/answers.ts";
-import { readNotification } from "../../lib/stores/android-store/notification.ts";
 import { appTransactionKind } from "../../lib/stores/ios-store/app-transaction.ts";
-import { notificationKind } from "../../lib/stores/ios-store/notification.ts";
 import { renewalInfoKind } from "../../lib/stores/ios-store/renewal-info.ts";
 import type { PayloadKind } from "../../lib/stores/ios-store/signatures/signed-payload.ts";
 import { transactionKind } from "../../lib/stores/ios-store/transaction.ts";
@@ -153,43 +150,3 @@ test.each(Object.keys(READERS) as (keyof typeof READERS)[])(
     ).toEqual([]);
   },
 );
-
-/** Google's types of notifications, and the kind of product about which the store is asked; null: it is not asked. */
-const GOOGLES_TYPES: readonly (readonly [type: string, asks: "subscription" | "one_time_product" | null])[] =
-  [
-    ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 17, 18, 19, 20, 22].map(
-      (number) => [`subscription ${number}`, "subscription"] as const,
-    ),
-    ["one_time_product 1", "one_time_product"],
-    ["one_time_product 2", "one_time_product"],
-    ["voided_purchase 1", "subscription"],
-    ["voided_purchase 2", "one_time_product"],
-    ["pending_refund_review", null],
-    ["test", null],
-    ["unknown", null],
-  ];
-
-/** The member of a notification whose type is written like this. */
-const memberOf = (type: string): object => {
-  const [word = "", number] = type.split(" ");
-  const name =
-    word === "unknown"
-      ? "newNotification"
-      : `${word.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())}Notification`;
-  return {
-    [name]: { notificationType: Number(number), productType: Number(number), purchaseToken: "token" },
-  };
-};
-
-test.each(GOOGLES_TYPES)("Google's %s is read, and the store is asked: %p", (type, asks) => {
-  const data = Buffer.from(JSON.stringify({ packageName: "a.b", ...memberOf(type) })).toString("base64");
-  const read = readNotification(data);
-  expect(read?.type).toBe(type);
-  expect(read?.purchase).toEqual(asks && { purchaseToken: "token", productKind: asks });
-});
-
-test.each(Object.values(NotificationTypeV2))("Apple's %s is read with every subtype", (notificationType) => {
-  const schema = notificationKind.schema["app-store"]();
-  for (const subtype of [undefined, ...Object.values(Subtype)])
-    expect(schema.safeParse({ notificationType, subtype, data: { bundleId: "a.b" } }).success).toBe(true);
-});

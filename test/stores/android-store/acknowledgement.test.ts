@@ -5,18 +5,12 @@ import {
   aGoogleError,
   HASTY,
   PACKAGE_NAME,
-  startAndroidStore,
   TIMING,
-  type LocalAndroidStore,
   NOW,
 } from "../../../testing/support/stores/android-store.ts";
+import { storeForFile } from "./store-for-file.ts";
 
-let local: LocalAndroidStore;
-beforeAll(async () => {
-  local = await startAndroidStore();
-});
-afterEach(() => local.sandbox.clearFaults());
-afterAll(() => local.close());
+const local = storeForFile();
 
 const google = (status: number, reason: string): Fault => ({ status, body: aGoogleError(status, reason) });
 
@@ -48,45 +42,37 @@ const publisherCalls = () =>
   local.sandbox.calls.filter(({ endpoint }) => endpoint === "publisher").map(({ method }) => method);
 
 describe.each(["subscription", "one_time_product"] as const)("a %s", (productKind) => {
+  const DONE = { outcome: "acknowledged" };
+  const ACKNOWLEDGED = "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED";
+  let pending: PendingAcknowledgement;
+  beforeEach(async () => {
+    pending = await unacknowledged(productKind);
+  });
+
   test("is acknowledged at the store, and its acknowledgement is no longer pending", async () => {
-    const pending = await unacknowledged(productKind);
-    expect(await acknowledge(pending)).toEqual({ outcome: "acknowledged" });
-    expect(stateOf(pending)).toBe("ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED");
-    expect(publisherCalls()).toStrictEqual(["POST"]);
-    const { purchaseToken } = pending;
-    const request = { purchaseToken, productKind, productIdentifier: null };
-    expect(await local.store().lookUp(local.androidPackage, request)).toMatchObject({
-      outcome: "verified",
-      acknowledgement: null,
-    });
+    expect(await acknowledge(pending)).toEqual(DONE);
+    expect([stateOf(pending), publisherCalls()]).toStrictEqual([ACKNOWLEDGED, ["POST"]]);
+    const request = { purchaseToken: pending.purchaseToken, productKind, productIdentifier: null };
+    const verified = { outcome: "verified", acknowledgement: null };
+    expect(await local.store().lookUp(local.androidPackage, request)).toMatchObject(verified);
   });
 
   test("that was acknowledged elsewhere is read again and counts as acknowledged", async () => {
-    const pending = await unacknowledged(productKind);
     await acknowledge(pending);
-    expect(await acknowledge(pending)).toEqual({ outcome: "acknowledged" });
+    expect(await acknowledge(pending)).toEqual(DONE);
     expect(publisherCalls()).toStrictEqual(["POST", "GET"]);
   });
 
   test("stays due when the store refuses it and still has it pending", async () => {
-    const pending = await unacknowledged(productKind);
-    expect(await acknowledge(pending, google(400, "invalid"))).toEqual({
-      outcome: "due",
-      because: "rejected",
-      status: 400,
-      reason: "invalid",
-    });
+    const due = { outcome: "due", because: "rejected", status: 400, reason: "invalid" };
+    expect(await acknowledge(pending, google(400, "invalid"))).toEqual(due);
     expect(publisherCalls()).toStrictEqual(["POST", "GET"]);
     expect(stateOf(pending)).toBe("ACKNOWLEDGEMENT_STATE_PENDING");
   });
 
   test("is acknowledged by another of its products, where Google refuses one", async () => {
-    const pending = await unacknowledged(productKind);
-    expect(await acknowledge({ ...pending, productIdentifier: "something-else" })).toEqual({
-      outcome: "acknowledged",
-    });
-    expect(publisherCalls()).toStrictEqual(["POST", "GET", "POST"]);
-    expect(stateOf(pending)).toBe("ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED");
+    expect(await acknowledge({ ...pending, productIdentifier: "something-else" })).toEqual(DONE);
+    expect([stateOf(pending), publisherCalls()]).toStrictEqual([ACKNOWLEDGED, ["POST", "GET", "POST"]]);
   });
 });
 
@@ -101,10 +87,8 @@ test("an acknowledgement with add-ons is tried by another name each minute", asy
     local.sandbox.failNext("publisher", REFUSED, read, REFUSED);
     local.sandbox.calls.length = 0;
     const store = local.store({ now: () => NOW + minute * 60_000 });
-    expect(await store.acknowledge(local.androidPackage, pending)).toMatchObject({
-      outcome: "due",
-      status: 400,
-    });
+    const due = { outcome: "due", status: 400 };
+    expect(await store.acknowledge(local.androidPackage, pending)).toMatchObject(due);
     expect(publisherCalls()).toStrictEqual(["POST", "GET", "POST"]);
     named.push(/subscriptions\/([^/]+)\//.exec(local.sandbox.calls.at(-1)?.path ?? "")?.[1]);
   }

@@ -6,43 +6,35 @@ const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).t
 
 const read = (members: object) =>
   readNotification(
-    encoded({
-      version: "1.0",
-      packageName: "com.example.trails",
-      eventTimeMillis: "1768478400000",
-      ...members,
-    }),
+    encoded({ packageName: "com.example.trails", eventTimeMillis: "1768478400000", ...members }),
   );
 
 const TOKEN = "abc.AO-J1O";
 
-const subscription = (fields: object) => ({ subscriptionNotification: { version: "1.0", ...fields } });
+const subscription = (notificationType: number, purchaseToken = TOKEN) => ({
+  subscriptionNotification: { version: "1.0", notificationType, purchaseToken },
+});
 const voided = (fields: object) => ({
   voidedPurchaseNotification: { purchaseToken: TOKEN, orderId: "GPA.1", ...fields },
 });
-const SUBSCRIPTION = { purchaseToken: TOKEN, productKind: "subscription" };
+const oneTime = (notificationType: number) => ({
+  oneTimeProductNotification: { version: "1.0", notificationType, purchaseToken: TOKEN, sku: "coins" },
+});
+const PURCHASE = { purchaseToken: TOKEN, productKind: "subscription" };
+const ONCE = { purchaseToken: TOKEN, productKind: "one_time_product" };
 
 test.each<[about: string, members: object, type: string, purchase: object | null]>([
-  [
-    "a subscription",
-    subscription({ notificationType: 2, purchaseToken: TOKEN }),
-    "subscription 2",
-    SUBSCRIPTION,
-  ],
-  [
-    "a new type",
-    subscription({ notificationType: 999, purchaseToken: TOKEN }),
-    "subscription 999",
-    SUBSCRIPTION,
-  ],
-  ["an empty token", subscription({ notificationType: 2, purchaseToken: "" }), "subscription 2", null],
-  [
-    "too long a token",
-    subscription({ notificationType: 2, purchaseToken: "a".repeat(4097) }),
-    "subscription 2",
-    null,
-  ],
+  ["a subscription", subscription(2), "subscription 2", PURCHASE],
+  ["a new type", subscription(999), "subscription 999", PURCHASE],
+  ["an empty token", subscription(2, ""), "subscription 2", null],
+  ["too long a token", subscription(2, "a".repeat(4097)), "subscription 2", null],
+  ["a product that was bought", oneTime(1), "one_time_product 1", ONCE],
+  ["a product that was cancelled", oneTime(2), "one_time_product 2", ONCE],
+  ["a voided subscription", voided({ productType: 1 }), "voided_purchase 1", PURCHASE],
+  ["a voided product", voided({ productType: 2 }), "voided_purchase 2", ONCE],
   ["a voided product of an unknown kind", voided({ productType: 3 }), "voided_purchase 3", null],
+  ["nothing, as a test", { testNotification: { version: "1.0" } }, "test", null],
+  ["something new", { newNotification: { purchaseToken: TOKEN } }, "unknown", null],
   ["a subscription that is no object", { subscriptionNotification: TOKEN }, "unknown", null],
 ])("a notification about %s is read", (_, members, type, purchase) => {
   const named = { packageName: "com.example.trails", sentAt: 1_768_478_400_000, refundReview: null };
@@ -58,11 +50,9 @@ test.each<[fields: object, fullyVoidedAt: number | null]>([
   expect(read(voided(fields))?.fullyVoidedAt).toBe(fullyVoidedAt);
 });
 
+const REVIEW = { pendingRefundToken: "p", orderId: "GPA.1", refundReason: 7 };
 test.each([
-  [
-    { version: "1.0", pendingRefundToken: "p", orderId: "GPA.1", refundReason: 7 },
-    { pendingRefundToken: "p", orderId: "GPA.1", refundReason: 7 },
-  ],
+  [{ version: "1.0", ...REVIEW }, REVIEW],
   [{ purchaseToken: TOKEN }, { purchaseToken: TOKEN }],
   [{ pendingRefundToken: "p".repeat(4097), orderId: "G".repeat(257), refundReason: "CHARGEBACK" }, {}],
   [{ pendingRefundToken: "", orderId: 1 }, {}],

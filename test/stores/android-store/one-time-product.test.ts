@@ -8,15 +8,17 @@ import {
   NOW,
   PACKAGE_NAME,
 } from "../../../testing/support/stores/android-store.ts";
+import { aLine, aPurchase } from "../../../testing/support/stores/purchases.ts";
 
 type OneTimeAnswer = androidpublisher_v3.Schema$ProductPurchaseV2;
 
 const TOKEN = "one-time-token.AO-J1O";
+const UNACKNOWLEDGED = { acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING" };
 
-/** Reads an answer as it is sent, as JSON. */
-const outcome = (answer: OneTimeAnswer, productIdentifier: string | null = null) => {
+/** Reads the usual answer with these changes, as it is sent, as JSON. */
+const outcome = (changes: OneTimeAnswer = {}, productIdentifier: string | null = null) => {
   const question = { packageName: PACKAGE_NAME, purchaseToken: TOKEN, productIdentifier, answeredAt: NOW };
-  return readOneTimeProduct(JSON.parse(JSON.stringify(answer)), question);
+  return readOneTimeProduct(JSON.parse(JSON.stringify(aOneTimeAnswer(changes))), question);
 };
 
 const read = (...args: Parameters<typeof outcome>) => {
@@ -26,95 +28,89 @@ const read = (...args: Parameters<typeof outcome>) => {
 };
 
 test("a one-time purchase is keyed by its token's SHA-256 and never ends", () => {
-  const reading = read(aOneTimeAnswer());
-  expect(reading).toMatchObject({ isPending: false, isClosed: false, acknowledgement: null });
-  expect(reading.purchase).toMatchObject({
-    store: "android-store",
-    environment: "production",
-    key: purchaseKeyOfToken(TOKEN),
-    lines: [
-      {
-        productIdentifier: "lifetime",
-        nature: "consumable",
-        startsAt: NOW - DAY,
-        endsAt: null,
-        quantity: 1,
-        rented: false,
-        willRenew: null,
-        verifiedAt: NOW,
-      },
-    ],
-    selectedProducts: null,
+  const line = aLine({
+    transactionIdentifier: null,
+    productIdentifier: "lifetime",
+    nature: "consumable",
+    startsAt: NOW - DAY,
+    purchasedAt: null,
+    endsAt: null,
     verifiedAt: NOW,
   });
+  const purchase = aPurchase({ store: "android-store", key: purchaseKeyOfToken(TOKEN), lines: [line] });
+  expect(read()).toMatchObject({ purchase, isPending: false, isClosed: false, acknowledgement: null });
 });
 
 test.each([
-  ["PURCHASED", "entitled"],
-  ["CANCELLED", "revoked"],
-] as const)("%s has the standing %s", (purchaseState, standing) => {
-  const { purchase } = read(aOneTimeAnswer({ purchaseStateContext: { purchaseState } }));
-  expect(purchase.lines).toMatchObject([{ standing, revokedAt: null }]);
+  ["PENDING", { isClosed: false, isPending: true }],
+  ["CANCELLED", { isClosed: true, isPending: false }],
+])("without a time of completion nothing was paid: %s", (purchaseState, expected) => {
+  const unpaid: object = { purchaseStateContext: { purchaseState }, purchaseCompletionTime: undefined };
+  const answer = { ...UNACKNOWLEDGED, ...unpaid };
+  expect(read(answer)).toMatchObject({ purchase: { lines: [] }, acknowledgement: null, ...expected });
 });
 
-test.each([
-  ["PENDING", false, true],
-  ["CANCELLED", true, false],
-])("without a time of completion nothing was paid: %s", (purchaseState, isClosed, isPending) => {
-  const { purchaseCompletionTime: _, ...answer } = aOneTimeAnswer({
-    purchaseStateContext: { purchaseState },
-    acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
-  });
-  expect(read(answer)).toMatchObject({
-    purchase: { lines: [] },
-    isClosed,
-    isPending,
-    acknowledgement: null,
-  });
+const inState = (purchaseState: string) => ({ purchaseStateContext: { purchaseState } });
+const having = (details: Parameters<typeof aOneTimeLine>[1]) => ({
+  productLineItem: [aOneTimeLine("lifetime", details)],
 });
+const whole = { quantity: 1, refundedQuantity: 0, revokedSince: null };
+const option = { purchaseOptionIdentifier: null, rented: false, endsAt: null };
 
-test.each([
-  ["a fully refunded quantity", { quantity: 3, refundableQuantity: 0 }, "revoked", 3, 0],
+test.each<[string, OneTimeAnswer, line: object]>([
+  ["PURCHASED", inState("PURCHASED"), { standing: "entitled", revokedAt: null }],
+  ["CANCELLED", inState("CANCELLED"), { standing: "revoked", revokedAt: null }],
+  [
+    "a fully refunded quantity",
+    having({ quantity: 3, refundableQuantity: 0 }),
+    { standing: "revoked", quantity: 3, refundedQuantity: 0, revokedSince: NOW },
+  ],
   [
     "a fully refunded single product, whose quantity the store leaves out",
-    { refundableQuantity: 0 },
-    "revoked",
-    1,
-    0,
+    having({ refundableQuantity: 0 }),
+    { ...whole, standing: "revoked", revokedSince: NOW },
   ],
-  ["a quantity with two refunded", { quantity: 3, refundableQuantity: 1 }, "entitled", 3, 2],
-  ["a quantity whose refunds the store leaves out", { quantity: 3 }, "entitled", 3, 0],
-] as const)("%s: %j → %s, quantity %i, refunded %i", (_, details, standing, quantity, refunded) => {
-  const { purchase } = read(aOneTimeAnswer({ productLineItem: [aOneTimeLine("lifetime", details)] }));
-  const revokedSince = standing === "revoked" || refunded > 0 ? NOW : null;
-  expect(purchase.lines).toMatchObject([{ standing, quantity, refundedQuantity: refunded, revokedSince }]);
+  [
+    "a quantity with two refunded",
+    having({ quantity: 3, refundableQuantity: 1 }),
+    { standing: "entitled", quantity: 3, refundedQuantity: 2, revokedSince: NOW },
+  ],
+  [
+    "a quantity whose refunds the store leaves out",
+    having({ quantity: 3 }),
+    { ...whole, standing: "entitled", quantity: 3 },
+  ],
+  [
+    "a rental",
+    having({ purchaseOptionId: "rent", rentOfferDetails: {} }),
+    { ...option, purchaseOptionIdentifier: "rent", rented: true },
+  ],
+  ["an option", having({ purchaseOptionId: "buy" }), { ...option, purchaseOptionIdentifier: "buy" }],
+  ["no option", having({}), option],
+])("a line is read of %s", (_, answer, line) => {
+  expect(read(answer).purchase.lines).toMatchObject([line]);
 });
 
 test("a test purchase has the sandbox environment", () => {
-  const answer = aOneTimeAnswer({ testPurchaseContext: { fopType: "TEST" } });
-  expect(read(answer).purchase.environment).toBe("sandbox");
+  expect(read({ testPurchaseContext: { fopType: "TEST" } }).purchase.environment).toBe("sandbox");
 });
 
-const TWO_PRODUCTS = { productLineItem: [aOneTimeLine("maps"), aOneTimeLine("routes")] };
-
 test("productIdentifier selects a line, and all lines are kept", () => {
-  const { purchase } = read(aOneTimeAnswer(TWO_PRODUCTS), "routes");
+  const { purchase } = read({ productLineItem: [aOneTimeLine("maps"), aOneTimeLine("routes")] }, "routes");
   expect(purchase.selectedProducts).toStrictEqual(["routes"]);
   expect(purchase.lines.map(({ productIdentifier }) => productIdentifier)).toStrictEqual(["maps", "routes"]);
 });
 
 test("a purchase without the given product is rejected", () => {
-  expect(outcome(aOneTimeAnswer(), "something-else")).toBe("product-not-in-purchase");
+  expect(outcome({}, "something-else")).toBe("product-not-in-purchase");
 });
 
 test("a paid, unacknowledged purchase is to be acknowledged by its product", () => {
-  const { acknowledgement } = read(
-    aOneTimeAnswer({
-      acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
-      productLineItem: [aOneTimeLine("maps", { quantity: 1, refundableQuantity: 0 }), aOneTimeLine("routes")],
-    }),
-  );
-  expect(acknowledgement).toStrictEqual({
+  const productLineItem = [
+    aOneTimeLine("maps", { quantity: 1, refundableQuantity: 0 }),
+    aOneTimeLine("routes"),
+  ];
+  expect(read({ ...UNACKNOWLEDGED, productLineItem }).acknowledgement).toStrictEqual({
     purchase: { store: "android-store", environment: "production", key: purchaseKeyOfToken(TOKEN) },
     packageName: PACKAGE_NAME,
     purchaseToken: TOKEN,
@@ -125,21 +121,12 @@ test("a paid, unacknowledged purchase is to be acknowledged by its product", () 
 });
 
 test.each<[string, OneTimeAnswer]>([
-  ["an unknown state", { purchaseStateContext: { purchaseState: "LENT" } }],
+  ["an unknown state", inState("LENT")],
   ["no state", { purchaseStateContext: {} }],
   ["no lines", { productLineItem: [] }],
   ["a line without a product", { productLineItem: [{ productOfferDetails: {} }] }],
   ["an invalid completion time", { purchaseCompletionTime: "yesterday" }],
   ["PURCHASED, and no completion time", { purchaseCompletionTime: null }],
 ])("an answer with %s is malformed", (_, changes) => {
-  expect(outcome(aOneTimeAnswer(changes))).toBeNull();
-});
-
-test.each([
-  [{ purchaseOptionId: "rent", rentOfferDetails: {} }, "rent", true],
-  [{ purchaseOptionId: "buy" }, "buy", false],
-  [{}, null, false],
-])("a line has its purchase option and whether it is rented: %j", (details, option, rented) => {
-  const { purchase } = read(aOneTimeAnswer({ productLineItem: [aOneTimeLine("film", details)] }));
-  expect(purchase.lines).toMatchObject([{ purchaseOptionIdentifier: option, rented, endsAt: null }]);
+  expect(outcome(changes)).toBeNull();
 });

@@ -1,5 +1,5 @@
 import { NOW } from "../../../testing/support/stores/android-store.ts";
-import { credentialStore } from "./credential-store.ts";
+import { credentialStore } from "./store-for-file.ts";
 
 const { local, asking, exchanges } = credentialStore();
 
@@ -8,15 +8,15 @@ describe("a secret", () => {
 
   /** Google's client always sends a service account's assertion to Google. This redirects it to the sandbox. */
   const sandboxFetch: typeof fetch = (input, init) =>
-    String(input) === GOOGLE_TOKEN_URL ? fetch(`${local().rootUrl}token`, init) : fetch(input, init);
+    String(input) === GOOGLE_TOKEN_URL ? fetch(`${local.rootUrl}token`, init) : fetch(input, init);
 
   /** A look-up with a secret whose text the test can change, on a clock that it can move. */
-  const askingWithSecret = (text: string) => {
+  const askingWithSecret = (text: string | null, fetch = sandboxFetch) => {
     const secret = { text, reads: [] as string[], now: NOW };
     const ask = asking(
       { secret: "trails/play" },
       {
-        fetch: sandboxFetch,
+        fetch,
         now: () => secret.now,
         readSecret: (name) => {
           secret.reads.push(name);
@@ -27,40 +27,34 @@ describe("a secret", () => {
     return { secret, ask };
   };
   const aServiceAccount = (fields: object = {}) =>
-    JSON.stringify({ ...local().sandbox.createServiceAccount(), ...fields });
+    JSON.stringify({ ...local.sandbox.createServiceAccount(), ...fields });
   const unusable = (reason: string) => ({ outcome: "credential-rejected", status: null, reason });
+
+  const VERIFIED = { outcome: "verified" };
 
   test("as service-account JSON is read once, and signs for one token", async () => {
     const { secret, ask } = askingWithSecret(aServiceAccount());
-    const answers = await Promise.all([ask(), ask(), ask()]);
-    expect(answers.map(({ outcome }) => outcome)).toStrictEqual(["verified", "verified", "verified"]);
-    expect(await ask()).toMatchObject({ outcome: "verified" });
-    expect(secret.reads).toStrictEqual(["trails/play"]);
-    expect(exchanges()).toBe(1);
+    for (const answer of await Promise.all([ask(), ask(), ask()])) expect(answer).toMatchObject(VERIFIED);
+    expect(await ask()).toMatchObject(VERIFIED);
+    expect([secret.reads, exchanges()]).toStrictEqual([["trails/play"], 1]);
   });
 
   test("with other addresses in its JSON still signs for Google only", async () => {
     const asked: string[] = [];
-    const ask = asking(
-      { secret: "trails/play" },
-      {
-        fetch: (input, init) => {
-          asked.push(String(input));
-          return sandboxFetch(input, init);
-        },
-        readSecret: async () =>
-          aServiceAccount({
-            token_uri: "https://stranger.example/token",
-            universe_domain: "stranger.example",
-            universeDomain: "stranger.example",
-            quota_project_id: "stranger",
-          }),
-      },
-    );
-    expect(await ask()).toMatchObject({ outcome: "verified" });
+    const stranger = { universe_domain: "stranger.example", universeDomain: "stranger.example" };
+    const account = {
+      ...stranger,
+      token_uri: "https://stranger.example/token",
+      quota_project_id: "stranger",
+    };
+    const { ask } = askingWithSecret(aServiceAccount(account), (input, init) => {
+      asked.push(String(input));
+      return sandboxFetch(input, init);
+    });
+    expect(await ask()).toMatchObject(VERIFIED);
     expect(asked.map((address) => new URL(address).origin)).toStrictEqual([
       "https://oauth2.googleapis.com",
-      new URL(local().rootUrl).origin,
+      new URL(local.rootUrl).origin,
     ]);
   });
 
@@ -71,7 +65,7 @@ describe("a secret", () => {
     await ask();
     expect(secret.reads).toHaveLength(1);
     secret.now += 1;
-    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(await ask()).toMatchObject(VERIFIED);
     expect(secret.reads).toHaveLength(2);
     expect(exchanges()).toBe(1);
   });
@@ -80,18 +74,17 @@ describe("a secret", () => {
     const { secret, ask } = askingWithSecret(aServiceAccount());
     await ask();
     secret.text = aServiceAccount();
-    local().sandbox.revokeAccessTokens();
-    expect(await ask()).toMatchObject({ outcome: "verified" });
+    local.sandbox.revokeAccessTokens();
+    expect(await ask()).toMatchObject(VERIFIED);
     expect(secret.reads).toHaveLength(2);
   });
 
   test("may hold a workload identity from a trusted origin", async () => {
-    const { ask } = askingWithSecret(JSON.stringify(local().sandbox.externalAccount(local().rootUrl)));
-    expect(await ask()).toMatchObject({ outcome: "verified" });
-    const elsewhere = askingWithSecret(
-      JSON.stringify(local().sandbox.externalAccount("https://tokens.example.com")),
-    );
-    expect(await elsewhere.ask()).toStrictEqual(unusable("workloadIdentityIsNoExternalAccount"));
+    const { ask } = askingWithSecret(JSON.stringify(local.sandbox.externalAccount(local.rootUrl)));
+    expect(await ask()).toMatchObject(VERIFIED);
+    const elsewhere = JSON.stringify(local.sandbox.externalAccount("https://tokens.example.com"));
+    const unknown = unusable("workloadIdentityIsNoExternalAccount");
+    expect(await askingWithSecret(elsewhere).ask()).toStrictEqual(unknown);
   });
 
   test("that the store refuses is read again once for each request", async () => {
@@ -101,7 +94,7 @@ describe("a secret", () => {
     expect(await ask()).toStrictEqual(refused);
     expect(secret.reads).toHaveLength(2);
     secret.text = aServiceAccount();
-    expect(await ask()).toMatchObject({ outcome: "verified" });
+    expect(await ask()).toMatchObject(VERIFIED);
   });
 
   test.each<[string, () => string]>([
@@ -116,11 +109,10 @@ describe("a secret", () => {
   });
 
   test("that does not exist is credential-rejected and read again", async () => {
-    const texts = [null, aServiceAccount()];
-    const readSecret = async () => texts.shift() ?? null;
-    const ask = asking({ secret: "trails/play" }, { fetch: sandboxFetch, readSecret });
+    const { secret, ask } = askingWithSecret(null);
     expect(await ask()).toStrictEqual(unusable("secretIsUnreadable"));
-    expect(await ask()).toMatchObject({ outcome: "verified" });
+    secret.text = aServiceAccount();
+    expect(await ask()).toMatchObject(VERIFIED);
   });
 
   test("whose read fails is unavailable", async () => {

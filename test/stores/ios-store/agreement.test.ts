@@ -11,7 +11,12 @@ import { cases } from "../../../testing/support/proof.ts";
 
 const OTHER = "704000000000002";
 const appTransaction = aVerifiedAppTransaction();
+const none = aVerifiedAppTransaction({ appTransactionIdentifier: null });
 const good = aVerifiedTransaction();
+const of = (originalTransactionIdentifier: string, appTransactionIdentifier: string | null) =>
+  aVerifiedTransaction({ originalTransactionIdentifier, appTransactionIdentifier });
+const info = (originalTransactionIdentifier: string, appTransactionIdentifier: string) =>
+  aVerifiedRenewalInfo({ originalTransactionIdentifier, appTransactionIdentifier });
 
 test.each([
   ["bundleIdentifier", { bundleIdentifier: "com.example.other" }],
@@ -22,51 +27,43 @@ test.each([
   expect(disagreement(appTransaction, [good, good, bad, bad])).toEqual({ index: 2, field });
 });
 
-describe("the app transaction ids of one lineage", () => {
-  const of = (lineage: string, appTransactionIdentifier: string | null) =>
-    aVerifiedTransaction({ originalTransactionIdentifier: lineage, appTransactionIdentifier });
-  const none = aVerifiedAppTransaction({ appTransactionIdentifier: null });
-  const field = "appTransactionIdentifier";
+test.each([
+  ["one of its transactions has it", appTransaction, [info("1", OTHER)], of("1", ACCOUNT), null],
+  ["none of them has an id", appTransaction, [info("1", OTHER)], of("1", null), 0],
+  ["none is of its lineage", appTransaction, [info("1", ACCOUNT), info("2", OTHER)], of("1", ACCOUNT), 1],
+  ["two lineages differ", none, [info("2", OTHER)], of("1", ACCOUNT), 0],
+])("a renewal info agrees by its lineage's ids: %s", (_, first, infos, transaction, index) => {
+  const expected = index === null ? null : { index, field: "appTransactionIdentifier" };
+  expect(disagreement(first, infos, [transaction])).toEqual(expected);
+});
 
-  test("stand for its renewal infos, too", () => {
-    const info = (lineage: string, value: string) =>
-      aVerifiedRenewalInfo({ originalTransactionIdentifier: lineage, appTransactionIdentifier: value });
-    expect(disagreement(appTransaction, [info("1", OTHER)], [of("1", ACCOUNT)])).toBeNull();
-    expect(disagreement(appTransaction, [info("1", OTHER)], [of("1", null)])).toEqual({ index: 0, field });
-    expect(disagreement(appTransaction, [info("1", ACCOUNT), info("2", OTHER)], [of("1", ACCOUNT)])).toEqual({
-      index: 1,
-      field,
-    });
-    expect(disagreement(none, [info("2", OTHER)], [of("1", ACCOUNT)])).toEqual({ index: 0, field });
-  });
-  test("name the app transaction's, or the lineages' common one, or nobody", () => {
-    const named = (payloads: Parameters<typeof appTransactionIdentityOf>[0]) =>
-      appTransactionIdentityOf(payloads)?.value ?? null;
-    expect(named([appTransaction, of("1", OTHER), of("1", ACCOUNT)])).toBe(ACCOUNT);
-    expect(named([none, of("1", OTHER), of("1", ACCOUNT), of("2", ACCOUNT)])).toBe(ACCOUNT);
-    expect(named([none, of("1", OTHER), of("1", ACCOUNT)])).toBeNull();
-    expect(named([none, of("1", null)])).toBeNull();
-  });
+test.each<[string, Parameters<typeof appTransactionIdentityOf>[0], string | null]>([
+  ["the app transaction's", [appTransaction, of("1", OTHER), of("1", ACCOUNT)], ACCOUNT],
+  ["the lineages' common one", [none, of("1", OTHER), of("1", ACCOUNT), of("2", ACCOUNT)], ACCOUNT],
+  ["nobody, where two are possible", [none, of("1", OTHER), of("1", ACCOUNT)], null],
+  ["nobody, where there is no id", [none, of("1", null)], null],
+])("the payloads of a request name %s", (_, payloads, expected) => {
+  expect(appTransactionIdentityOf(payloads)?.value ?? null).toBe(expected);
+});
 
-  test("are compared as the rule says, in any order of lineages", () => {
-    const payload = fc.record({
-      originalTransactionIdentifier: fc.constantFrom("1", "2", "3"),
-      appTransactionIdentifier: fc.constantFrom(null, ACCOUNT, OTHER),
-    });
-    fc.assert(
-      fc.property(fc.constantFrom(null, ACCOUNT), fc.array(payload, { maxLength: 6 }), (own, fields) => {
-        const first = aVerifiedAppTransaction({ appTransactionIdentifier: own });
-        const payloads: readonly Agreeing[] = fields.map(aVerifiedTransaction);
-        const lineages = [...Map.groupBy(fields, (one) => one.originalTransactionIdentifier).values()]
-          .map((some) => some.flatMap((one) => one.appTransactionIdentifier ?? []))
-          .filter((carried) => carried.length > 0);
-        const isOnes = (value: string): boolean =>
-          lineages.every((carried: readonly string[]) => carried.includes(value));
-        const agrees = own === null ? lineages.length === 0 || [ACCOUNT, OTHER].some(isOnes) : isOnes(own);
-        expect(disagreement(first, payloads) === null).toBe(agrees);
-        expect(disagreement(first, payloads.toReversed()) === null).toBe(agrees);
-      }),
-      cases(500, 20_000),
-    );
+test("app transaction ids are compared as the rule says, in any order of lineages", () => {
+  const payload = fc.record({
+    originalTransactionIdentifier: fc.constantFrom("1", "2", "3"),
+    appTransactionIdentifier: fc.constantFrom(null, ACCOUNT, OTHER),
   });
+  fc.assert(
+    fc.property(fc.constantFrom(null, ACCOUNT), fc.array(payload, { maxLength: 6 }), (own, fields) => {
+      const first = aVerifiedAppTransaction({ appTransactionIdentifier: own });
+      const payloads: readonly Agreeing[] = fields.map(aVerifiedTransaction);
+      const lineages = [...Map.groupBy(fields, (one) => one.originalTransactionIdentifier).values()]
+        .map((some) => some.flatMap((one) => one.appTransactionIdentifier ?? []))
+        .filter((carried) => carried.length > 0);
+      const isOnes = (value: string): boolean =>
+        lineages.every((carried: readonly string[]) => carried.includes(value));
+      const agrees = own === null ? lineages.length === 0 || [ACCOUNT, OTHER].some(isOnes) : isOnes(own);
+      expect(disagreement(first, payloads) === null).toBe(agrees);
+      expect(disagreement(first, payloads.toReversed()) === null).toBe(agrees);
+    }),
+    cases(500, 20_000),
+  );
 });

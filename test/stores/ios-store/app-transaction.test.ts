@@ -1,60 +1,80 @@
 import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
+import {
+  checkAppTransactionClaims,
+  type AcceptedAppTransactions,
+  type AppClaims,
+} from "../../../lib/stores/ios-store/app-transaction.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import {
   anAppTransaction,
-  aTransaction,
+  APPLE_ID,
   aVerifiedAppTransaction,
+  BUNDLE,
   trusting,
   word,
+  type Payload,
 } from "../../../testing/support/stores/ios-store.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 
 const chain = makeChain();
 const trust = trusting({ roots: [chain.root] });
 const verifier = createIosStoreVerifier();
-const verify = (payload: object) => verifier.verifyAppTransaction(signJws(payload, chain), trust, NOW);
-const outcome = async (payload: object) => word(await verify(payload));
+const verify = (fields: Payload = {}) =>
+  verifier.verifyAppTransaction(signJws(anAppTransaction(fields), chain), trust, NOW);
 
-describe("an app transaction", () => {
-  test("in production is verified", async () => {
-    expect(await verify(anAppTransaction())).toEqual({
-      outcome: "verified",
-      payload: aVerifiedAppTransaction(),
-    });
-  });
-  test.each([undefined, null, 0])("outside production needs no Apple ID: %p", async (appAppleId) => {
-    expect(await verify(anAppTransaction({ receiptType: "Sandbox", appAppleId }))).toEqual({
-      outcome: "verified",
-      payload: aVerifiedAppTransaction({ environment: "sandbox", appAppleIdentifier: null }),
-    });
-  });
-  test.each([undefined, null])("from before app transaction ids has no id: %p", async (appTransactionId) => {
-    expect(await verify(anAppTransaction({ appTransactionId }))).toEqual({
-      outcome: "verified",
-      payload: aVerifiedAppTransaction({ appTransactionIdentifier: null }),
-    });
-  });
+const inSandbox = { environment: "sandbox", appAppleIdentifier: null } as const;
+test.each<[rule: string, fields: Payload, read: Parameters<typeof aVerifiedAppTransaction>[0]]>([
+  ["in production", {}, {}],
+  ["outside production without an Apple ID", { receiptType: "Sandbox", appAppleId: undefined }, inSandbox],
+  ["outside production with none", { receiptType: "Sandbox", appAppleId: null }, inSandbox],
+  ["outside production with 0", { receiptType: "Sandbox", appAppleId: 0 }, inSandbox],
+  ["from before ids", { appTransactionId: undefined }, { appTransactionIdentifier: null }],
+  ["with an id of null", { appTransactionId: null }, { appTransactionIdentifier: null }],
+  ["with a signedDate, which it has not", { signedDate: NOW * 2 }, {}],
+])("an app transaction is read: %s", async (_, fields, read) => {
+  expect(await verify(fields)).toEqual({ outcome: "verified", payload: aVerifiedAppTransaction(read) });
+});
 
-  test.each<[string, unknown, string]>([
-    ["receiptType", undefined, "wrong_kind"],
-    ["receiptCreationDate", undefined, "wrong_kind"],
-    ["bundleId", "", "malformed_payload"],
-    ["appAppleId", "1234567890", "malformed_payload"],
-    ["appTransactionId", "7#4", "malformed_payload"],
-    ["receiptType", "Xcode", "environment"],
-    ["receiptCreationDate", NOW + 60_001, "signing_time"],
-    ["receiptCreationDate", 0, "outside_validity"],
-    ["signedDate", NOW * 2, "verified"],
-    ["originalPlatform", "aNewOne", "verified"],
-  ])("with %s %p: %s", async (field, value, expected) => {
-    expect(await outcome(anAppTransaction({ [field]: value }))).toBe(expected);
-  });
+test.each<[string, unknown, string]>([
+  ["bundleId", "", "malformed_payload"],
+  ["appAppleId", "1234567890", "malformed_payload"],
+  ["appTransactionId", "7#4", "malformed_payload"],
+  ["receiptType", "Xcode", "environment"],
+  ["receiptCreationDate", NOW + 60_001, "signing_time"],
+  ["receiptCreationDate", 0, "outside_validity"],
+  ["autoRenewStatus", 1, "wrong_kind"],
+])("an app transaction with %s %p is refused: %s", async (field, value, expected) => {
+  expect(word(await verify({ [field]: value }))).toBe(expected);
+});
 
-  test.each<[string, object]>([
-    ["a transaction", aTransaction()],
-    ["a transaction with an app transaction's fields", { ...aTransaction(), ...anAppTransaction() }],
-    ["renewal info with an app transaction's fields", { ...anAppTransaction(), autoRenewStatus: 1 }],
-  ])("is not %s", async (_, payload) => {
-    expect(await outcome(payload)).toBe("wrong_kind");
-  });
+const ACCEPTED: AcceptedAppTransactions = {
+  bundleIdentifier: BUNDLE,
+  appAppleIdentifier: APPLE_ID,
+  environments: ["production", "sandbox"],
+  xcodeCertificates: ["ab"],
+};
+const INVALID = "INVALID_APP_TRANSACTION";
+const NOT_ACCEPTED = "ENVIRONMENT_NOT_ACCEPTED";
+const xcode = (xcodeCertificate: string) => ({ environment: "xcode", xcodeCertificate }) as const;
+
+test.each<[string, Partial<AppClaims>, Partial<AcceptedAppTransactions>, code: string, because: RegExp]>([
+  ["another bundle", { ...xcode("ab"), bundleIdentifier: "other" }, {}, INVALID, /^the bundle is other/],
+  ["another Apple ID", { appAppleIdentifier: 12 }, {}, INVALID, /Apple ID is 12/],
+  ["no Apple ID", { appAppleIdentifier: null }, {}, INVALID, /Apple ID is missing/],
+  ["production, with no known Apple ID", {}, { appAppleIdentifier: null }, NOT_ACCEPTED, /no appAppleId/],
+  ["production that is not accepted", {}, { environments: ["sandbox"] }, NOT_ACCEPTED, /accepts sandbox/],
+  ["an unlisted certificate of Xcode", xcode("cd"), {}, NOT_ACCEPTED, /xcodeCertificates/],
+])("an app transaction of %s is refused, and the log says why", (_, claims, accepted, code, because) => {
+  const refused = checkAppTransactionClaims(aVerifiedAppTransaction(claims), { ...ACCEPTED, ...accepted });
+  expect(refused).toEqual({ code, because: expect.stringMatching(because) });
+});
+
+test.each<[string, Partial<AppClaims>, Partial<AcceptedAppTransactions>]>([
+  ["production with its Apple ID", {}, {}],
+  ["the sandbox with any Apple ID", { environment: "sandbox", appAppleIdentifier: APPLE_ID + 1 }, {}],
+  ["the sandbox of an unreleased app", { environment: "sandbox" }, { appAppleIdentifier: null }],
+  ["Xcode with a listed certificate", xcode("ab"), { environments: ["xcode"] }],
+])("an app transaction of %s is accepted", (_, claims, accepted) => {
+  const configuration = { ...ACCEPTED, ...accepted };
+  expect(checkAppTransactionClaims(aVerifiedAppTransaction(claims), configuration)).toBeNull();
 });

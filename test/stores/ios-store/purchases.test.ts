@@ -1,147 +1,114 @@
+import type { Line } from "../../../lib/entitlements/purchase.ts";
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
 import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
 import { ACCOUNT, aVerifiedTransaction } from "../../../testing/support/stores/ios-store.ts";
-import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { aLine, aPurchase, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { signedInXcode } from "./as-signed.ts";
 
 const provenOf = (fields: Partial<Transaction> = {}) => purchasesOf([aVerifiedTransaction(fields)])[0];
-const lineOf = (fields: Partial<Transaction> = {}) => provenOf(fields)?.purchase.lines[0];
+const inXcode = { environment: "xcode", xcodeCertificate: "ab" } as const;
 
-describe("the purchase of a transaction", () => {
-  test("is its lineage with one line", () => {
-    expect(purchasesOf([aVerifiedTransaction()])).toEqual([
-      {
-        purchase: {
-          store: "ios-store",
-          environment: "production",
-          key: "700000000000001",
-          lines: [
-            {
-              transactionIdentifier: "700000000000002",
-              event: `until ${NOW + 20 * DAY}`,
-              productIdentifier: "com.example.trails.premium.monthly",
-              basePlanIdentifier: null,
-              purchaseOptionIdentifier: null,
-              nature: "auto_renewable",
-              standing: "entitled",
-              startsAt: NOW - 10 * DAY,
-              purchasedAt: NOW - 10 * DAY,
-              endsAt: NOW + 20 * DAY,
-              revokedAt: null,
-              revokedSince: null,
-              quantity: 1,
-              refundedQuantity: 0,
-              rented: false,
-              willRenew: null,
-              verifiedAt: NOW - 1000,
-            },
-          ],
-          selectedProducts: null,
-          replacedBy: null,
-          replacedAt: null,
-          renewal: null,
-          verifiedAt: NOW - 1000,
-        },
-        mentioned: [],
-        identity: {
-          store: "ios-store",
-          kind: "app-transaction",
-          environment: "production",
-          value: ACCOUNT,
-        },
-      },
-    ]);
+test("the purchase of a transaction is its lineage with one line", () => {
+  const line = aLine({
+    transactionIdentifier: "700000000000002",
+    event: `until ${NOW + 20 * DAY}`,
+    productIdentifier: "com.example.trails.premium.monthly",
+    purchasedAt: NOW - 10 * DAY,
   });
-  test("names the Apple Account that any of its transactions names", () => {
+  expect(purchasesOf([aVerifiedTransaction()])).toEqual([
+    {
+      purchase: aPurchase({ key: "700000000000001", lines: [line] }),
+      mentioned: [],
+      identity: {
+        store: "ios-store",
+        kind: "app-transaction",
+        environment: "production",
+        value: ACCOUNT,
+      },
+    },
+  ]);
+});
+
+describe("the Apple Account of a purchase", () => {
+  test("is that of any of its transactions", () => {
     const lineage = [null, ACCOUNT].map((appTransactionIdentifier) =>
       aVerifiedTransaction({ appTransactionIdentifier }),
     );
     expect(purchasesOf(lineage)[0]?.identity?.value).toBe(ACCOUNT);
   });
+  test.each([{ appTransactionIdentifier: null }, inXcode])("is not known: %j", (fields) => {
+    expect(provenOf(fields)?.identity).toBeNull();
+  });
+});
+
+describe("previousOriginalTransactionId", () => {
+  const PREVIOUS = { previousOriginalTransactionIdentifier: "600" };
   test.each([
     ["the start of its period", {}, NOW - 10 * DAY],
     ["its end, where a copy was restored later", { purchasedAt: NOW + 30 * DAY }, NOW + 20 * DAY],
     ["its purchase, where it has no end", { expiresAt: null }, NOW - 10 * DAY],
   ])("replaces the lineage before from %s on", (_, fields, replacedAt) => {
-    const previousOriginalTransactionIdentifier = "700000000000009";
-    expect(provenOf({ previousOriginalTransactionIdentifier, ...fields })?.mentioned).toMatchObject([
-      { key: previousOriginalTransactionIdentifier, lines: [], replacedBy: "700000000000001", replacedAt },
-    ]);
+    const replaced = { key: "600", lines: [], replacedBy: "700000000000001", replacedAt };
+    expect(provenOf({ ...PREVIOUS, ...fields })?.mentioned).toMatchObject([replaced]);
   });
-  test("names no identity but its lineage without an app transaction", () => {
-    expect(provenOf({ appTransactionIdentifier: null })?.identity).toBeNull();
-    expect(provenOf({ environment: "xcode", xcodeCertificate: "ab" })?.identity).toBeNull();
-  });
-  test.each([
-    ["auto_renewable", NOW - 10 * DAY],
-    ["consumable", NOW - 10 * DAY],
-    ["non_renewing", NOW - 90 * DAY],
-    ["non_consumable", NOW - 90 * DAY],
-  ] as const)("starts at the original purchase for one-time and non-renewing: %s", (nature, startsAt) => {
-    expect(lineOf({ nature, originalPurchasedAt: NOW - 90 * DAY })).toMatchObject({
-      startsAt,
-      purchasedAt: NOW - 10 * DAY,
-    });
-    expect(lineOf({ nature })).toMatchObject({ startsAt: NOW - 10 * DAY });
-  });
-  test.each([
-    ["auto_renewable", { webOrderLineItemIdentifier: "9" }, "9"],
-    ["auto_renewable", {}, `until ${NOW + 20 * DAY}`],
-    ["auto_renewable", { webOrderLineItemIdentifier: "9", environment: "xcode" }, `until ${NOW + 20 * DAY}`],
-    ["non_renewing", { webOrderLineItemIdentifier: "9" }, ""],
-    ["non_consumable", {}, ""],
-    ["non_consumable", { environment: "xcode" }, `from ${NOW - 10 * DAY}`],
-    ["consumable", {}, "700000000000002"],
-    ["consumable", { environment: "xcode" }, `from ${NOW - 10 * DAY}`],
-  ] as const)("names its event: %s with %j → %s", (nature, fields, event) => {
-    expect(lineOf({ nature, ...fields })?.event).toBe(event);
-  });
-
-  const WHOLE = { revokedAt: NOW - DAY, refundedQuantity: 0 };
-  const part = (refundedQuantity: number) => ({ revokedAt: null, refundedQuantity });
-  test.each([
-    ["non_renewing", 3, 33_333, part(1)],
-    ["consumable", 3, 66_667, part(2)],
-    ["non_renewing", 3, 16_666, part(0)],
-    ["consumable", 3, 100_000, WHOLE],
-    ["non_renewing", 3, null, WHOLE],
-    ["consumable", 1, 1, WHOLE],
-    ["auto_renewable", 3, 33_333, WHOLE],
-    ["non_consumable", 3, 33_333, WHOLE],
-  ] as const)(
-    "%s: of %i, %p thousandths of a per cent refunded",
-    (nature, quantity, milliPercent, refund) => {
-      const refunded = { revokedAt: NOW - DAY, revokedMilliPercent: milliPercent };
-      expect(lineOf({ nature, quantity, ...refunded })).toMatchObject(refund);
-    },
-  );
-
-  test.each([
-    ["its own lineage", { previousOriginalTransactionIdentifier: "700000000000001" }],
-    ["one in Xcode, where ids are not unique", { environment: "xcode", xcodeCertificate: "ab" }],
-  ] as const)("does not replace %s", (_, fields) => {
-    expect(provenOf({ previousOriginalTransactionIdentifier: "600", ...fields })?.mentioned).toEqual([]);
-  });
-  test("replaces from the earliest start of several transactions in its lineage", () => {
+  test("replaces it from the earliest of several starts on", () => {
     const moved = (transactionIdentifier: string, purchasedAt: number) =>
-      aVerifiedTransaction({
-        transactionIdentifier,
-        purchasedAt,
-        expiresAt: purchasedAt + 30 * DAY,
-        previousOriginalTransactionIdentifier: "600",
-      });
+      aVerifiedTransaction({ transactionIdentifier, purchasedAt, expiresAt: NOW + 60 * DAY, ...PREVIOUS });
     const [lineage] = purchasesOf([moved("2", NOW), moved("1", NOW - 30 * DAY)]);
     expect(lineage?.mentioned).toMatchObject([{ key: "600", replacedAt: NOW - 30 * DAY }]);
   });
-  test.each(["auto_renewable", "non_consumable"] as const)(
-    "that was upgraded is expired and keeps the store's end: %s",
-    (nature) => {
-      expect(lineOf({ isUpgraded: true, nature })).toMatchObject({
-        standing: "expired",
-        endsAt: nature === "auto_renewable" ? NOW + 20 * DAY : null,
-      });
-    },
-  );
+  test.each([
+    ["its own lineage", { previousOriginalTransactionIdentifier: "700000000000001" }],
+    ["one in Xcode, where ids are not unique", inXcode],
+  ])("does not replace %s", (_, fields) => {
+    expect(provenOf({ ...PREVIOUS, ...fields })?.mentioned).toEqual([]);
+  });
+});
+
+const FIRST = { originalPurchasedAt: NOW - 90 * DAY };
+const EVENT = { webOrderLineItemIdentifier: "9" };
+const [UNTIL, FROM, ID] = [`until ${NOW + 20 * DAY}`, `from ${NOW - 10 * DAY}`, "700000000000002"];
+const refunded = (quantity: number, revokedMilliPercent: number | null) => ({
+  quantity,
+  revokedAt: NOW - DAY,
+  revokedMilliPercent,
+});
+const WHOLE = { revokedAt: NOW - DAY, refundedQuantity: 0 };
+const part = (refundedQuantity: number) => ({ revokedAt: null, refundedQuantity });
+
+test.each<[rule: string, Transaction["nature"], fields: Partial<Transaction>, line: Partial<Line>]>([
+  ["starts with its purchase", "auto_renewable", FIRST, { startsAt: NOW - 10 * DAY }],
+  ["starts with its purchase", "consumable", FIRST, { startsAt: NOW - 10 * DAY }],
+  ["starts with the original", "non_renewing", FIRST, { startsAt: NOW - 90 * DAY }],
+  ["starts with the original", "non_consumable", FIRST, { startsAt: NOW - 90 * DAY }],
+  ["keeps the date of its copy", "non_consumable", FIRST, { purchasedAt: NOW - 10 * DAY }],
+  ["starts with its purchase without one", "non_renewing", {}, { startsAt: NOW - 10 * DAY }],
+  ["starts with its purchase without one", "non_consumable", {}, { startsAt: NOW - 10 * DAY }],
+  ["names its event by the order's line", "auto_renewable", EVENT, { event: "9" }],
+  ["names it by its end", "auto_renewable", {}, { event: UNTIL }],
+  ["names it by its end in Xcode", "auto_renewable", { ...EVENT, environment: "xcode" }, { event: UNTIL }],
+  ["has one event", "non_renewing", EVENT, { event: "" }],
+  ["has one event", "non_consumable", {}, { event: "" }],
+  ["names it by its start in Xcode", "non_consumable", { environment: "xcode" }, { event: FROM }],
+  ["names it by its id", "consumable", {}, { event: ID }],
+  ["names it by its start in Xcode", "consumable", { environment: "xcode" }, { event: FROM }],
+  ["has a third refunded", "non_renewing", refunded(3, 33_333), part(1)],
+  ["has two thirds refunded", "consumable", refunded(3, 66_667), part(2)],
+  ["has less than half of one refunded", "non_renewing", refunded(3, 16_666), part(0)],
+  ["is refunded wholly", "consumable", refunded(3, 100_000), WHOLE],
+  ["is refunded wholly without a share", "non_renewing", refunded(3, null), WHOLE],
+  ["is refunded wholly, being one", "consumable", refunded(1, 1), WHOLE],
+  ["is refunded wholly", "auto_renewable", refunded(3, 33_333), WHOLE],
+  ["is refunded wholly", "non_consumable", refunded(3, 33_333), WHOLE],
+  [
+    "upgraded keeps its end",
+    "auto_renewable",
+    { isUpgraded: true },
+    { standing: "expired", endsAt: NOW + 20 * DAY },
+  ],
+  ["upgraded has no end", "non_consumable", { isUpgraded: true }, { standing: "expired", endsAt: null }],
+])("it %s: %s %#", (_, nature, fields, line) => {
+  expect(provenOf({ nature, ...fields })?.purchase.lines[0]).toMatchObject(line);
 });
 
 test("in Xcode purchases are one for each certificate, original id and product", () => {

@@ -19,63 +19,61 @@ const unavailable = (status: number | null, reason: string | null) => ({
 
 describe("a question is asked", () => {
   type Client = ReturnType<typeof store.aClient>["client"];
+  const PAGE = "a b&c=/";
+  const ENCODED = "a+b%26c%3D%2F";
+  const latest = { signedTransactions: ["t2", "t1"], hasMore: true, revision: PAGE };
+  const failed = { notificationHistory: [{ signedPayload: "n1" }], hasMore: true, paginationToken: PAGE };
 
-  test.each<[string, (client: Client) => Promise<unknown>, string, object, unknown]>([
+  test.each<[request: string, (client: Client) => Promise<unknown>, answer: object, unknown]>([
     [
-      "about the subscriptions of a person",
+      `GET v1/subscriptions/${TRANSACTION}`,
       (client) => client.subscriptionStatuses(APP, TRANSACTION),
-      `GET /apple/inApps/v1/subscriptions/${TRANSACTION}`,
       { data: [] },
       { signedTransactions: [], signedRenewalInfos: [] },
     ],
     [
-      "about one transaction",
+      `GET v1/transactions/${TRANSACTION}`,
       (client) => client.transaction(APP, TRANSACTION),
-      `GET /apple/inApps/v1/transactions/${TRANSACTION}`,
       { signedTransactionInfo: "t1" },
       { signedTransactions: ["t1"], signedRenewalInfos: [] },
     ],
     [
-      "about an app transaction",
+      `GET v1/transactions/appTransactions/${TRANSACTION}`,
       (client) => client.appTransaction(APP, TRANSACTION),
-      `GET /apple/inApps/v1/transactions/appTransactions/${TRANSACTION}`,
       { signedAppTransactionInfo: "a1" },
       "a1",
     ],
     [
-      "about all transactions of a person, the latest first",
+      `GET v2/history/${TRANSACTION}?sort=DESCENDING`,
       (client) => client.transactionHistory(APP, TRANSACTION, null),
-      `GET /apple/inApps/v2/history/${TRANSACTION}?sort=DESCENDING`,
-      { signedTransactions: ["t1", "t2"], hasMore: true, revision: "a b&c=/" },
-      { signedTransactions: ["t1", "t2"], next: "a b&c=/" },
+      latest,
+      { signedTransactions: ["t2", "t1"], next: PAGE },
     ],
     [
-      "about their next page",
-      (client) => client.transactionHistory(APP, TRANSACTION, "a b&c=/"),
-      `GET /apple/inApps/v2/history/${TRANSACTION}?sort=DESCENDING&revision=a+b%26c%3D%2F`,
-      { signedTransactions: ["t3"], hasMore: false, revision: "last" },
-      { signedTransactions: ["t3"], next: null },
+      `GET v2/history/${TRANSACTION}?sort=DESCENDING&revision=${ENCODED}`,
+      (client) => client.transactionHistory(APP, TRANSACTION, PAGE),
+      { ...latest, hasMore: false },
+      { signedTransactions: ["t2", "t1"], next: null },
     ],
     [
-      "about notifications that failed",
+      "POST v1/notifications/history",
       (client) => client.notificationHistory(APP, FAILED, null),
-      "POST /apple/inApps/v1/notifications/history",
-      { notificationHistory: [{ signedPayload: "n1" }], hasMore: true, paginationToken: "page/2" },
-      { signedPayloads: ["n1"], next: "page/2" },
+      failed,
+      { signedPayloads: ["n1"], next: PAGE },
     ],
     [
-      "about the next page of them",
-      (client) => client.notificationHistory(APP, FAILED, "page/2"),
-      "POST /apple/inApps/v1/notifications/history?paginationToken=page%2F2",
-      { notificationHistory: [], hasMore: false },
-      { signedPayloads: [], next: null },
+      `POST v1/notifications/history?paginationToken=${ENCODED}`,
+      (client) => client.notificationHistory(APP, FAILED, PAGE),
+      { ...failed, hasMore: false },
+      { signedPayloads: ["n1"], next: null },
     ],
-  ])("%s", async (_, ask, request, body, content) => {
+  ])("by %s", async (question, ask, body, content) => {
     store.script = [{ status: 200, body }];
     expect(await ask(store.aClient().client)).toStrictEqual({ outcome: "answered", content });
-    expect(store.received).toMatchObject([{ request }]);
     const json = "application/json";
-    expect(store.received[0]?.types).toStrictEqual([request.startsWith("GET") ? undefined : json, json]);
+    const types = [question.startsWith("GET") ? undefined : json, json];
+    const request = question.replace(" ", " /apple/inApps/");
+    expect(store.received).toMatchObject([{ request, types }]);
   });
 
   test.each([true, false])("with the period of notifications, and onlyFailures %j", async (onlyFailures) => {
@@ -129,33 +127,18 @@ describe("an answer", () => {
   const malformed = unavailable(200, "malformedAnswer");
   const tooLong = { signedTransactionInfo: "a".repeat(4 * 1024 * 1024) };
 
+  const unknown = { outcome: "unknown", status: 404, reason: "TransactionIdNotFound" };
+  const rejected = { outcome: "credential-rejected", status: 401, reason: null };
+  const limited = { ...unavailable(429, "RateLimitExceeded"), retryAt: NOW + 90_000 };
+  const redirects = { status: 302, headers: { location: "/apple/elsewhere" } };
+
   test.each<[string, Scripted, unknown, number]>([
-    [
-      "of an unknown transaction is not retried",
-      coded(4040010),
-      { outcome: "unknown", status: 404, reason: "TransactionIdNotFound" },
-      1,
-    ],
-    [
-      "of a refused key just read is not retried",
-      { status: 401, body: "MESSAGE" },
-      { outcome: "credential-rejected", status: 401, reason: null },
-      1,
-    ],
-    [
-      "with Retry-After is not retried",
-      coded(4290000, { "retry-after": "90" }),
-      { ...unavailable(429, "RateLimitExceeded"), retryAt: NOW + 90_000 },
-      1,
-    ],
+    ["of an unknown transaction is not retried", coded(4040010), unknown, 1],
+    ["of a refused key just read is not retried", { status: 401, body: "MESSAGE" }, rejected, 1],
+    ["with Retry-After is not retried", coded(4290000, { "retry-after": "90" }), limited, 1],
     ["is retried once", { status: 503, body: "<html>MESSAGE</html>" }, unavailable(503, null), 2],
     ["of 204 is retried once", { status: 204 }, unavailable(204, null), 2],
-    [
-      "that redirects is not followed",
-      { status: 302, headers: { location: "/apple/elsewhere" } },
-      unavailable(302, null),
-      2,
-    ],
+    ["that redirects is not followed", redirects, unavailable(302, null), 2],
     ["that is a page is malformed, and not retried", { status: 200, body: "<html>MESSAGE" }, malformed, 1],
     ["of another shape is malformed", { status: 200, body: {} }, malformed, 1],
     ["of more than 4 MiB is malformed", { status: 200, body: tooLong }, malformed, 1],

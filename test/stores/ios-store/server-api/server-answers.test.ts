@@ -25,44 +25,32 @@ test("statuses are the last facts of each subscription, and which are in grace",
 test.each([{}, { revision: "" }, { revision: null }, { revision: "this" }])(
   "a history's last page may name any next one: %j",
   (named) => {
-    expect(readHistory({ signedTransactions: ["t"], hasMore: false, ...named }, "this")).toStrictEqual({
-      signedTransactions: ["t"],
-      next: null,
-    });
+    const last = { signedTransactions: ["t"], hasMore: false, ...named };
+    expect(readHistory(last, "this")).toStrictEqual({ signedTransactions: ["t"], next: null });
   },
 );
 
-const subscriptions = (...lastTransactions: object[]) => ({ data: [{ lastTransactions }] });
-const page = { history: { signedTransactions: [] }, notifications: { notificationHistory: [] } };
+const ofPerson = (subscription: object) => ({ data: [{ lastTransactions: [subscription] }] });
+const history = (more: object) => ({ signedTransactions: [], hasMore: true, ...more });
+const notifications = (more: object) => ({ notificationHistory: [], hasMore: true, ...more });
+const endless = { hasMore: undefined, revision: "r" };
 
 test.each<[string, (answer: unknown, page: string) => unknown, unknown]>([
   ["no transaction", readTransaction, {}],
   ["a transaction that is no text", readTransaction, { signedTransactionInfo: { payload: {} } }],
   ["no app transaction", readAppTransaction, {}],
   ["groups without transactions", readStatuses, { data: [{}] }],
-  ["a subscription without its transaction", readStatuses, subscriptions({ signedRenewalInfo: "r" })],
-  [
-    "renewal info that is no text",
-    readStatuses,
-    subscriptions({ signedTransactionInfo: "t", signedRenewalInfo: 1 }),
-  ],
+  ["a subscription without its transaction", readStatuses, ofPerson({ signedRenewalInfo: "r" })],
+  ["renewal info of no text", readStatuses, ofPerson({ signedTransactionInfo: "t", signedRenewalInfo: 1 })],
   ["a history without transactions", readHistory, { hasMore: false }],
-  ["a history that does not say whether it ends", readHistory, { ...page.history, revision: "r" }],
-  ["a history without its next page", readHistory, { ...page.history, hasMore: true }],
-  ["a history with an empty next page", readHistory, { ...page.history, hasMore: true, revision: "" }],
-  [
-    "a history page that names itself as next",
-    readHistory,
-    { ...page.history, hasMore: true, revision: "this" },
-  ],
+  ["a history that does not say whether it ends", readHistory, history(endless)],
+  ["a history without its next page", readHistory, history({})],
+  ["a history with an empty next page", readHistory, history({ revision: "" })],
+  ["a history page that names itself as next", readHistory, history({ revision: "this" })],
   ["notifications without a list", readNotifications, { hasMore: false }],
   ["a notification without its payload", readNotifications, { notificationHistory: [{}], hasMore: false }],
-  ["notifications without their next page", readNotifications, { ...page.notifications, hasMore: true }],
-  [
-    "a notification page that names itself as next",
-    readNotifications,
-    { ...page.notifications, hasMore: true, paginationToken: "this" },
-  ],
+  ["notifications without their next page", readNotifications, notifications({})],
+  ["a page that names itself as next", readNotifications, notifications({ paginationToken: "this" })],
 ])("%s is malformed", (_, read, answer) => {
   expect(read(answer, "this")).toBeNull();
 });

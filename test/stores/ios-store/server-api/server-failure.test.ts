@@ -10,49 +10,35 @@ const coded = (errorCode: unknown) => ({ errorCode, errorMessage: "A MESSAGE." }
 const named = (code: unknown) => ({ errors: [{ status: "403", code, detail: "A MESSAGE." }] });
 const PAGE = "<html>MESSAGE</html>";
 
-test.each([
-  [4040010, "TransactionIdNotFound"],
-  [4040005, "OriginalTransactionIdNotFound"],
-  [4040001, "AccountNotFound"],
-  [4000006, "InvalidTransactionId"],
-  [4000008, "InvalidOriginalTransactionId"],
-])("the code %i is unknown", (code, reason) => {
-  const status = Math.floor(code / 10_000);
-  expect(failure(status, coded(code))).toStrictEqual({ outcome: "unknown", status, reason });
-});
-
-test.each<[string, number, unknown, string | null]>([
-  ["401", 401, "Unauthenticated MESSAGE", null],
-  ["a missing permission", 403, named("FORBIDDEN_ERROR"), "FORBIDDEN_ERROR"],
-  [
-    "an unsigned agreement",
-    403,
-    named("FORBIDDEN.REQUIRED_AGREEMENTS_MISSING_OR_EXPIRED"),
-    "FORBIDDEN.REQUIRED_AGREEMENTS_MISSING_OR_EXPIRED",
-  ],
-  ["403 and a code", 403, coded(4030000), "4030000"],
-  ["an unknown app", 404, coded(4040003), "AppNotFound"],
-])("%s is credential-rejected", (_, status, body, reason) => {
-  expect(failure(status, body)).toStrictEqual({ outcome: "credential-rejected", status, reason });
-});
-
-test.each<[string, number, unknown, string | null]>([
-  ["a code that may pass: 4040002", 404, coded(4040002), "AccountNotFoundRetryable"],
-  ["a code that may pass: 4040004", 404, coded(4040004), "AppNotFoundRetryable"],
-  ["a code that may pass: 5000001", 500, coded(5000001), "GeneralInternalRetryable"],
-  ["429", 429, coded(4290000), "RateLimitExceeded"],
-  ["404 of a proxy", 404, PAGE, null],
-  ["404 and a code of another status", 404, coded(4000006), null],
-  ["400 and a code of 404", 400, coded(4040010), null],
-  ["404 and a code that is text", 404, coded("4040010"), null],
-  ["an unknown code", 404, coded(4040999), "4040999"],
-  ["403 of a proxy", 403, PAGE, null],
-  ["403 and another reason", 403, named("RATE_LIMITED"), "RATE_LIMITED"],
-  ["a reason that is a sentence", 403, named("A MESSAGE."), null],
-  ["an empty list of errors", 503, { errors: [] }, null],
-  ["a reason that is no text", 503, named(1), null],
-])("%s is unavailable", (_, status, body, reason) => {
-  expect(failure(status, body)).toStrictEqual({ outcome: "unavailable", retryAt: null, status, reason });
+const AGREEMENTS = "FORBIDDEN.REQUIRED_AGREEMENTS_MISSING_OR_EXPIRED";
+test.each<[outcome: string, string, number, unknown, string | null]>([
+  ["unknown", "a transaction", 404, coded(4040010), "TransactionIdNotFound"],
+  ["unknown", "an original transaction", 404, coded(4040005), "OriginalTransactionIdNotFound"],
+  ["unknown", "an account", 404, coded(4040001), "AccountNotFound"],
+  ["unknown", "an id that is none", 400, coded(4000006), "InvalidTransactionId"],
+  ["unknown", "an original id that is none", 400, coded(4000008), "InvalidOriginalTransactionId"],
+  ["credential-rejected", "401", 401, "Unauthenticated MESSAGE", null],
+  ["credential-rejected", "a missing permission", 403, named("FORBIDDEN_ERROR"), "FORBIDDEN_ERROR"],
+  ["credential-rejected", "an unsigned agreement", 403, named(AGREEMENTS), AGREEMENTS],
+  ["credential-rejected", "403 and a code", 403, coded(4030000), "4030000"],
+  ["credential-rejected", "an unknown app", 404, coded(4040003), "AppNotFound"],
+  ["unavailable", "a code that may pass: 4040002", 404, coded(4040002), "AccountNotFoundRetryable"],
+  ["unavailable", "a code that may pass: 4040004", 404, coded(4040004), "AppNotFoundRetryable"],
+  ["unavailable", "a code that may pass: 5000001", 500, coded(5000001), "GeneralInternalRetryable"],
+  ["unavailable", "429", 429, coded(4290000), "RateLimitExceeded"],
+  ["unavailable", "404 of a proxy", 404, PAGE, null],
+  ["unavailable", "404 and a code of another status", 404, coded(4000006), null],
+  ["unavailable", "400 and a code of 404", 400, coded(4040010), null],
+  ["unavailable", "404 and a code that is text", 404, coded("4040010"), null],
+  ["unavailable", "an unknown code", 404, coded(4040999), "4040999"],
+  ["unavailable", "403 of a proxy", 403, PAGE, null],
+  ["unavailable", "403 and another reason", 403, named("RATE_LIMITED"), "RATE_LIMITED"],
+  ["unavailable", "a reason that is a sentence", 403, named("A MESSAGE."), null],
+  ["unavailable", "an empty list of errors", 503, { errors: [] }, null],
+  ["unavailable", "a reason that is no text", 503, named(1), null],
+])("%s: %s", (outcome, _, status, body, reason) => {
+  const retryAt = outcome === "unavailable" ? { retryAt: null } : {};
+  expect(failure(status, body)).toStrictEqual({ outcome, status, reason, ...retryAt });
 });
 
 test.each([
