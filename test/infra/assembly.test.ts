@@ -4,13 +4,13 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { synthesizeForTest } from "../../testing/support/local-gateway.ts";
+import { assemblyFolder } from "../../testing/support/local-gateway.ts";
 import { FUNCTIONS_APP } from "../local/functions/modules.ts";
 
 const CDK = join(createRequire(import.meta.url).resolve("aws-cdk/package.json"), "..", "bin", "cdk");
 
 test("an assembly can be deployed from another folder, without its sources", async () => {
-  const { folder } = await synthesizeForTest(FUNCTIONS_APP);
+  const folder = await assemblyFolder(FUNCTIONS_APP);
   const elsewhere = await mkdtemp(join(tmpdir(), "assembly-"));
   try {
     await cp(folder, join(elsewhere, "kept"), { recursive: true });

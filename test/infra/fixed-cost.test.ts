@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Assembly } from "../../local/lambda/template.ts";
-import { synthesizeForTest, synthesizeWith } from "../../testing/support/local-gateway.ts";
+import { assemblyOf, synthesizeWith } from "../../testing/support/local-gateway.ts";
 import { FUNCTIONS_APP } from "../local/functions/modules.ts";
 import type { Json } from "./synthesis.ts";
 
@@ -25,7 +25,7 @@ let stages: readonly Assembly[];
 beforeAll(async () => {
   scale = await readFile("docs/scale.md", "utf8");
   stages = [
-    (await synthesizeForTest(FUNCTIONS_APP)).assembly,
+    await assemblyOf(FUNCTIONS_APP),
     await synthesizeWith(FUNCTIONS_APP, { stage: "development" }),
   ];
 }, 120_000);

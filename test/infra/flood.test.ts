@@ -2,7 +2,7 @@ import { BlockList, isIPv6 } from "node:net";
 import { posix } from "node:path";
 import { endpoints, type Endpoint, type EndpointName } from "../../lib/contract/endpoints.ts";
 import type { Assembly } from "../../local/lambda/template.ts";
-import { synthesizeForTest, synthesizeWith } from "../../testing/support/local-gateway.ts";
+import { assemblyOf, synthesizeWith } from "../../testing/support/local-gateway.ts";
 import { FUNCTIONS_APP } from "../local/functions/modules.ts";
 import type { Json } from "./synthesis.ts";
 
@@ -111,7 +111,7 @@ let known: Firewall;
 let guarded: Firewall;
 
 beforeAll(async () => {
-  firewall = new Firewall((await synthesizeForTest(FUNCTIONS_APP)).assembly);
+  firewall = new Firewall(await assemblyOf(FUNCTIONS_APP));
   known = new Firewall(
     await synthesizeWith(FUNCTIONS_APP, {
       accountConcurrency: "1000",

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { AUTHORIZER, SCHEDULED_FUNCTIONS, type OtherFunction } from "../../infra/other-functions.ts";
-import { madeOnce, synthesizeForTest } from "../../testing/support/local-gateway.ts";
+import { assemblyFolder, madeOnce } from "../../testing/support/local-gateway.ts";
 import { FUNCTIONS_APP } from "../local/functions/modules.ts";
 
 /** A template is any JSON; reading a path that does not exist fails the test. */
@@ -91,7 +91,7 @@ export const readStage = (folder: string, stage: StageName): Synthesis => {
 
 /** The three stages; production's as every other test has it. */
 export const readStages = async (): Promise<Readonly<Record<StageName, Synthesis>>> => {
-  const [{ folder }, checked] = await Promise.all([synthesizeForTest(FUNCTIONS_APP), checkedFolder()]);
+  const [folder, checked] = await Promise.all([assemblyFolder(FUNCTIONS_APP), checkedFolder()]);
   return {
     production: readStage(folder, "production"),
     development: readStage(join(checked, "development"), "development"),

@@ -5,7 +5,7 @@ import type { Behaviour } from "../functions/behaviour.ts";
 import { FUNCTIONS_APP } from "../functions/modules.ts";
 import {
   serveGateway,
-  synthesizeForTest,
+  assemblyOf,
   withProperties,
   type TestGateway,
 } from "../../../testing/support/local-gateway.ts";
@@ -19,7 +19,7 @@ let gateway: TestGateway;
 const { post, behave } = asking(() => gateway.address);
 
 beforeAll(async () => {
-  ({ assembly } = await synthesizeForTest(FUNCTIONS_APP));
+  assembly = await assemblyOf(FUNCTIONS_APP);
   gateway = await serveGateway(assembly);
 }, 60_000);
 const others: TestGateway[] = [];

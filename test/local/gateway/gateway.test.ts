@@ -4,7 +4,7 @@ import type { Assembly } from "../../../local/lambda/template.ts";
 import { FUNCTIONS_APP } from "../functions/modules.ts";
 import {
   serveGateway,
-  synthesizeForTest,
+  assemblyOf,
   withProperties,
   type TestGateway,
 } from "../../../testing/support/local-gateway.ts";
@@ -15,7 +15,7 @@ let gateway: TestGateway;
 const { send, post, behave, read } = asking(() => gateway.address);
 
 beforeAll(async () => {
-  ({ assembly } = await synthesizeForTest(FUNCTIONS_APP));
+  assembly = await assemblyOf(FUNCTIONS_APP);
   gateway = await serveGateway(assembly, { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:1" });
 }, 60_000);
 afterAll(() => gateway?.stop());

@@ -1,7 +1,7 @@
 import type { InvocationResult } from "../../../local/lambda/pool.ts";
 import { createSchedules, scheduledFunctionsOf } from "../../../local/lambda/schedules.ts";
 import type { Assembly } from "../../../local/lambda/template.ts";
-import { SERVICE_APP, synthesizeForTest, withProperties } from "../../../testing/support/local-gateway.ts";
+import { assemblyOf, SERVICE_APP, withProperties } from "../../../testing/support/local-gateway.ts";
 
 const RULE = "AWS::Events::Rule";
 const done: InvocationResult = { status: "succeeded", payload: null };
@@ -16,7 +16,7 @@ const functionsOf = (assembly: Assembly): string[] => scheduledFunctionsOf(assem
 describe("the template's schedules", () => {
   let assembly: Assembly;
   beforeAll(async () => {
-    ({ assembly } = await synthesizeForTest(SERVICE_APP));
+    assembly = await assemblyOf(SERVICE_APP);
   }, 60_000);
 
   test("are those of its enabled rules", () => {

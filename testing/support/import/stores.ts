@@ -1,13 +1,13 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { text as textOf } from "node:stream/consumers";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import type { ApplicationId } from "../../../lib/identifiers.ts";
 import { originOf } from "../../../lib/stores/android-store/workload-identity.ts";
-import { close, listen } from "../../../local/server.ts";
 import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
 import { createIosStoreSandbox } from "../../../sandbox/ios-store/ios-store.ts";
 import { fingerprintOf, makeChain } from "../../../sandbox/ios-store/signing.ts";
 import { manifestFrom } from "../../application.ts";
+import { serve } from "../serve.ts";
 import { APPLE_ID } from "../stores/ios-store.ts";
 import { CATALOGS, PRODUCTS } from "./catalogs.ts";
 
@@ -18,7 +18,7 @@ type IosStore = ReturnType<typeof createIosStoreSandbox>;
 type AndroidStore = ReturnType<typeof createAndroidPublisherSandbox>;
 
 /** Serves both stores, and Apple's key as a secret. */
-const serve = async (ios: IosStore, android: AndroidStore) => {
+const serveStores = async (ios: IosStore, android: AndroidStore) => {
   let secretsRead = 0;
   const answerSecret = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     secretsRead += 1;
@@ -28,16 +28,13 @@ const serve = async (ios: IosStore, android: AndroidStore) => {
     const secret = { SecretString: ios.serverKey.privateKey };
     response.end(JSON.stringify(found ? secret : { __type: "ResourceNotFoundException" }));
   };
-  const server = createServer((request, response) => {
-    void (async () => {
-      if ((await ios.handle(request, response)) || (await android.handle(request, response))) return;
-      if (request.headers["x-amz-target"] === "secretsmanager.GetSecretValue")
-        await answerSecret(request, response);
-      else response.writeHead(404).end();
-    })();
+  const served = await serve(async (request, response) => {
+    if ((await ios.handle(request, response)) || (await android.handle(request, response))) return;
+    if (request.headers["x-amz-target"] === "secretsmanager.GetSecretValue")
+      await answerSecret(request, response);
+    else response.writeHead(404).end();
   });
-  const address = `http://127.0.0.1:${await listen(server, 0)}`;
-  return { address, secretsRead: () => secretsRead, stop: async () => close(server) };
+  return { ...served, secretsRead: () => secretsRead };
 };
 
 /** An application that may ask both stores. */
@@ -84,7 +81,7 @@ export const serveImportStores = async (identifier: ApplicationId, now: () => In
     saved: null,
   });
   const android = createAndroidPublisherSandbox({ now, prefix: "/google" });
-  const { address, secretsRead, stop } = await serve(ios, android);
+  const { address, secretsRead, stop } = await serveStores(ios, android);
   return {
     app,
     catalogs: {
