@@ -35,7 +35,7 @@ export interface TestStores {
   /** Environment by which the functions reach the stores and trust them. */
   readonly environment: Readonly<Record<string, string>>;
   /** The manifest with the sandbox's credentials: no test can reach Apple or Google. */
-  withCredentials(manifest: Manifest): Manifest;
+  withCredentials<Sold extends Pick<Manifest, "iosStore" | "androidStore">>(manifest: Sold): Sold;
 }
 
 /**

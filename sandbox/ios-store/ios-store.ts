@@ -35,8 +35,6 @@ export interface IosStoreOptions {
   readonly now: () => Instant;
   /** Address of the notifications; null: none are sent. */
   readonly notificationUrl: string | null | (() => string | null);
-  /** Milliseconds until a notification counts as failed; unset: 10 seconds. */
-  readonly pushTimeout?: number;
   /** API key of the Server API's clients; unset: a new one. */
   readonly serverKey?: ServerKey;
   /** State as {@link TimedStore.save} wrote it; null: nothing was sold. */
@@ -78,9 +76,8 @@ export type IosStoreSandbox = ReturnType<typeof createIosStoreSandbox>;
 export const createIosStoreSandbox = (options: IosStoreOptions) => {
   const { prefix, signer, now, notificationUrl, saved, ...defaults } = options;
   const shop = createShop();
-  const pushes = createPushes(
-    () => (typeof notificationUrl === "function" ? notificationUrl() : notificationUrl),
-    options.pushTimeout,
+  const pushes = createPushes(() =>
+    typeof notificationUrl === "function" ? notificationUrl() : notificationUrl,
   );
   if (saved !== null) {
     const sold = parseSaved(saved);

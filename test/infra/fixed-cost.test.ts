@@ -24,10 +24,7 @@ let scale: string;
 let stages: readonly Assembly[];
 beforeAll(async () => {
   scale = await readFile("docs/scale.md", "utf8");
-  stages = [
-    await assemblyOf(FUNCTIONS_APP),
-    await synthesizeWith(FUNCTIONS_APP, { stage: "development" }),
-  ];
+  stages = [await assemblyOf(FUNCTIONS_APP), await synthesizeWith(FUNCTIONS_APP, { stage: "development" })];
 }, 120_000);
 
 /** The cents of a row of docs/scale.md: of production and of development. */

@@ -35,13 +35,10 @@ export interface LocalAndroidStore {
   close(): Promise<void>;
 }
 
-/** The sandbox on a free port, under a path prefix. Signs with dummy AWS credentials. */
+/** The sandbox on a free port, under a path prefix. */
 export const startAndroidStore = async (
   sandboxOptions: Partial<SandboxOptions> = {},
 ): Promise<LocalAndroidStore> => {
-  process.env["AWS_REGION"] ??= "us-east-1";
-  process.env["AWS_ACCESS_KEY_ID"] ??= "local";
-  process.env["AWS_SECRET_ACCESS_KEY"] ??= "local";
   const sandbox = createAndroidPublisherSandbox({
     now: () => NOW,
     prefix: PREFIX,
