@@ -60,14 +60,14 @@ export const isTaken = ({ sendAttempts }: SentPush): boolean =>
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/sendattemptresult
  */
-const deliver = async (url: string, signedPayload: string, timeout: number): Promise<string> => {
+const deliver = async (url: string, signedPayload: string): Promise<string> => {
   try {
     const response = await fetch(url, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ signedPayload }),
       redirect: "manual",
-      signal: AbortSignal.timeout(timeout),
+      signal: AbortSignal.timeout(TIMEOUT),
     });
     await response.body?.cancel();
     return response.status >= 200 && response.status <= 206 ? "SUCCESS" : "UNSUCCESSFUL_HTTP_RESPONSE_CODE";
@@ -98,7 +98,7 @@ export type Pushes = ReturnType<typeof createPushes>;
  *
  * @param urlOf where to send; null: nowhere, and nothing is kept for later
  */
-export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT) => {
+export const createPushes = (urlOf: () => string | null) => {
   let enabled = true;
   let pending: PendingPush[] = [];
   let history = historyOf([]);
@@ -128,7 +128,7 @@ export const createPushes = (urlOf: () => string | null, timeout = TIMEOUT) => {
       const noted = history;
       const { signedPayload, environment, failures, dueAt } = push;
       isSending = true;
-      const sendAttemptResult = await deliver(url, signedPayload, timeout);
+      const sendAttemptResult = await deliver(url, signedPayload);
       isSending = false;
       note(noted, signedPayload, { attemptDate: dueAt, sendAttemptResult });
       const delay = RETRIES_AFTER[failures];
