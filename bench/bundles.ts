@@ -9,9 +9,6 @@ export const FUNCTIONS = [
   "synchronize-ios-store-purchases",
   "link-ios-store-customer",
   "link-android-store-customer",
-  "receive-ios-store-notification",
-  "receive-android-store-notification",
-  "watch-notifications",
 ] as const;
 export type FunctionFolder = (typeof FUNCTIONS)[number];
 

@@ -6,14 +6,10 @@ import * as z from "zod";
 import { endpoints } from "../lib/contract/endpoints.ts";
 import { DEMO } from "../local/demo.ts";
 import { startLocalService } from "../local/local-service.ts";
-import { PUSHES_AS } from "../local/sandbox-stores.ts";
-import { developerNotification } from "../sandbox/android-store/notifications/notifications.ts";
 import { fingerprintOf, importChain } from "../sandbox/ios-store/signing.ts";
-import { makePushKey, startKeyServer } from "../testing/support/stores/push-tokens.ts";
 import {
   newDevice,
   renewableSubscription,
-  signedRenewalNotification,
   signedRequest,
   type Chain,
 } from "../testing/support/metered/purchases.ts";
@@ -33,50 +29,27 @@ const describedService = z.object({
   account: z.string(),
   /** Request of the subscriber's app. */
   request: z.object({ signedAppTransaction: z.string(), signedTransactions: z.array(z.string()).readonly() }),
-  /** App Store Server Notification about the subscriber's purchase. */
-  signedNotification: z.string(),
-  /** OIDC token of a Pub/Sub push, and where the functions find the key that signed it. */
-  pushToken: z.string(),
-  certificatesUrl: z.string(),
 });
 export type BenchService = z.output<typeof describedService> & { stop(): Promise<void> };
 
 const ANDROID_PREFIX = "/sandbox/android-publisher";
-
-/** Audience of the sandbox store's pushes. */
-const pushAddress = (address: string): string =>
-  `${address}${endpoints.receiveAndroidStoreNotification.path}`;
 
 /** Certificate chain with which all parts of a run sign, and which they trust. */
 export const runChain = (): Chain => (chain ??= importChain(requiredVariable("BENCH_CHAIN")));
 let chain: Chain | undefined;
 
 /** @throws unless it is answered with success */
-export const postTo = async (url: string, body: object, apiKey?: string): Promise<unknown> => {
+const postTo = async (url: string, body: object, apiKey: string): Promise<unknown> => {
   const response = await fetch(url, {
     method: "POST",
     headers: {
       "Content-Type": "application/json",
-      ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }),
+      Authorization: `Bearer ${apiKey}`,
     },
     body: JSON.stringify(body),
   });
   if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`);
   return response.json();
-};
-
-const androidPurchase = z.looseObject({ purchaseToken: z.string() });
-
-/** Buys a subscription in the sandbox Android store; returns its purchase token. */
-export const buyOnAndroid = async (address: string): Promise<string> => {
-  const purchase = {
-    packageName: DEMO.packageName,
-    productKind: "subscription",
-    productIdentifier: DEMO.androidSubscription,
-    basePlanIdentifier: DEMO.androidBasePlan,
-  };
-  const bought = await postTo(`${address}${ANDROID_PREFIX}/purchases`, purchase);
-  return androidPurchase.parse(bought).purchaseToken;
 };
 
 /** Links the Android subscription of the demo application. */
@@ -108,12 +81,7 @@ export const startBenchService = async (): Promise<BenchService> => {
   const link = (path: string, body: object) => postTo(`${service.address}${path}`, body, service.demo.apiKey);
   await link(endpoints.linkIosStoreCustomer.path, { ...request, applicationAccountIdentifier: account });
   await link(endpoints.linkAndroidStoreCustomer.path, androidLink(androidPurchaseToken));
-  const pushKey = await makePushKey(() => Date.now(), "bench");
-  const keys = await startKeyServer(pushKey);
   return {
-    signedNotification: signedRenewalNotification(device, bought, chain),
-    pushToken: await pushKey.sign({ email: PUSHES_AS, aud: pushAddress(service.address) }),
-    certificatesUrl: keys.url,
     address: service.address,
     tableName: service.tableName,
     apiKey: service.demo.apiKey,
@@ -121,7 +89,6 @@ export const startBenchService = async (): Promise<BenchService> => {
     account,
     request,
     stop: async () => {
-      await keys.close();
       await service.stop();
       if (log.length > 0) process.stderr.write(`${log.slice(0, 10).join("\n")}\n`);
     },
@@ -141,29 +108,9 @@ export const serve = async (): Promise<BenchService> => {
   return { ...describedService.parse(message), stop };
 };
 
-/** The event of a push about an Android subscription. */
-export const androidPushEvent = (
-  { address, pushToken }: Pick<BenchService, "address" | "pushToken">,
-  purchaseToken: string,
-) => {
-  const { host, pathname } = new URL(pushAddress(address));
-  const data = developerNotification(
-    DEMO.packageName,
-    purchaseToken,
-    { subscription: "RENEWED" },
-    Date.now(),
-  );
-  return {
-    body: JSON.stringify({ message: { data: Buffer.from(JSON.stringify(data)).toString("base64") } }),
-    isBase64Encoded: false,
-    headers: { Authorization: `Bearer ${pushToken}` },
-    requestContext: { requestId: "1", domainName: host, path: pathname },
-  };
-};
-
-/** Events that API Gateway or the schedule would send to the functions, by function name. */
+/** Events that API Gateway would send to the functions, by function name. */
 export const eventsOf = (service: BenchService) => {
-  const { tableName, request, account, androidPurchaseToken, apiKey, signedNotification } = service;
+  const { tableName, request, account, androidPurchaseToken, apiKey } = service;
   const requestContext = {
     requestId: "1",
     authorizer: { applicationIdentifier: DEMO.applicationIdentifier, keyIdentifier: "bench" },
@@ -181,9 +128,6 @@ export const eventsOf = (service: BenchService) => {
     "synchronize-ios-store-purchases": posted(request),
     "link-ios-store-customer": posted({ ...request, applicationAccountIdentifier: account }),
     "link-android-store-customer": posted(androidLink(androidPurchaseToken)),
-    "receive-ios-store-notification": posted({ signedPayload: signedNotification }),
-    "receive-android-store-notification": androidPushEvent(service, androidPurchaseToken),
-    "watch-notifications": {},
   };
 };
 
@@ -204,7 +148,6 @@ export const functionEnvironment = (service: BenchService, name: string): Record
   AWS_ENDPOINT_URL_DYNAMODB: requiredVariable("AWS_ENDPOINT_URL_DYNAMODB"),
   TABLE_NAME: service.tableName,
   POWERTOOLS_SERVICE_NAME: "customer-entitlements",
-  GOOGLE_CERTIFICATES_URL: service.certificatesUrl,
   ANDROID_PUBLISHER_URL: `${service.address}${ANDROID_PREFIX}`,
   IOS_STORE_TRUSTED_ROOTS: fingerprintOf(runChain().root),
 });

@@ -28,7 +28,7 @@ const SERVER_KEY_SECRET = "sandbox/app-store-key";
 const SECRET_PREFIX = "customer-entitlements/";
 const DEMO_PURCHASE_FILE = "demo-android-purchase-token";
 /** Service account that the sandbox Android store pushes as. */
-export const PUSHES_AS = "play-push@sandbox.iam.gserviceaccount.com";
+const PUSHES_AS = "play-push@sandbox.iam.gserviceaccount.com";
 
 const DEMO_PURCHASE = {
   packageName: DEMO.packageName,

@@ -74,7 +74,7 @@ export const createTestStores = (address: string, now: () => Instant, notifies: 
       MASTER_SECRET,
     } satisfies Record<string, string>,
     /** The manifest with the sandbox's credentials: no test can reach Apple or Google. */
-    withCredentials: (manifest: Manifest): Manifest => ({
+    withCredentials: <Sold extends Pick<Manifest, "iosStore" | "androidStore">>(manifest: Sold): Sold => ({
       ...manifest,
       iosStore: manifest.iosStore.map((bundle) => ({
         ...bundle,

@@ -34,9 +34,7 @@ export const goalsOf = ({
     verification.comparisons.find(({ name }) => name === comparison)?.ratios[other] ?? Number.NaN;
   const share = Math.max(...storing.bySize.map(({ restPart }) => restPart));
   const readUnits = new Set(
-    reading.rows
-      .filter(({ kind, customers }) => kind.includes("consumables") && customers === 1)
-      .map((row) => row.readUnits),
+    reading.rows.filter(({ customers }) => customers === 1).map(({ readUnits }) => readUnits),
   );
   const beside = Math.max(...telling.besideSlow.map(({ p99 }) => p99));
   const errors = load.rows.reduce((total, row) => total + row.errors, 0);

@@ -8,23 +8,8 @@ import autocannon from "autocannon";
 import { v7 as uuid } from "uuid";
 import * as z from "zod";
 import { bundle, entryOf, type FunctionFolder } from "../bundles.ts";
-import {
-  newDevice,
-  renewableSubscription,
-  signedRenewalNotification,
-  signedRequest,
-  subscription,
-} from "../../testing/support/metered/purchases.ts";
-import {
-  androidPushEvent,
-  buyOnAndroid,
-  eventsOf,
-  functionEnvironment,
-  postTo,
-  runChain,
-  serve,
-  type BenchService,
-} from "../service.ts";
+import { newDevice, signedRequest, subscription } from "../../testing/support/metered/purchases.ts";
+import { eventsOf, functionEnvironment, runChain, serve, type BenchService } from "../service.ts";
 
 const CONNECTIONS = [1, 4, 16, 64];
 const SECONDS = 4;
@@ -116,71 +101,38 @@ const invoked = z.object({
   cpuMilliseconds: z.number(),
 });
 
-/** Makes events of a function, each about a purchase that is not known yet. */
-type NewEvents = (service: BenchService, count: number) => Promise<readonly unknown[]> | readonly unknown[];
+type Events = (service: BenchService, count: number) => readonly unknown[];
 
-const posting = (body: object) => ({ body: JSON.stringify(body), isBase64Encoded: false, headers: {} });
+const sameEvent =
+  (folder: FunctionFolder): Events =>
+  (service) => [eventsOf(service)[folder]];
 
-const newIosNotifications: NewEvents = (service, count) =>
+const firstLinks: Events = (service, count) =>
   Array.from({ length: count }, () => ({
-    ...eventsOf(service)["receive-ios-store-notification"],
-    ...posting({
-      signedPayload: signedRenewalNotification(newDevice(), renewableSubscription(), runChain()),
-    }),
+    ...eventsOf(service)["link-ios-store-customer"],
+    body: JSON.stringify(firstLinkBody()),
   }));
-
-/** Buys in the sandbox store, whose own notifications are off. */
-const newAndroidNotifications: NewEvents = async (service, count) => {
-  await postTo(`${service.address}/sandbox/android-publisher/notifications`, { enabled: false });
-  const events: unknown[] = [];
-  for (let time = 0; time < count; time += 1)
-    events.push(androidPushEvent(service, await buyOnAndroid(service.address)));
-  return events;
-};
 
 const HANDLERS: readonly {
   readonly request: string;
   readonly folder: FunctionFolder;
   readonly invocations: number;
-  /** Absent: one event, over and over. */
-  readonly newEvents?: NewEvents;
+  readonly events?: Events;
 }[] = [
   { request: "authorize", folder: "authorize-credential", invocations: 1000 },
   { request: "read", folder: "read-account-entitlements", invocations: 2500 },
   { request: "synchronize, replayed", folder: "synchronize-ios-store-purchases", invocations: 1000 },
-  {
-    request: "link, first time",
-    folder: "link-ios-store-customer",
-    invocations: 600,
-    newEvents: (service, count) =>
-      Array.from({ length: count }, () => ({
-        ...eventsOf(service)["link-ios-store-customer"],
-        ...posting(firstLinkBody()),
-      })),
-  },
-  {
-    request: "iOS notification, first time",
-    folder: "receive-ios-store-notification",
-    invocations: 600,
-    newEvents: newIosNotifications,
-  },
-  {
-    request: "Android notification, first time",
-    folder: "receive-android-store-notification",
-    invocations: 300,
-    newEvents: newAndroidNotifications,
-  },
+  { request: "link, first time", folder: "link-ios-store-customer", invocations: 600, events: firstLinks },
 ];
 const WARM_UPS = 200;
 
 const handlerRows = async (service: BenchService, folder: string) => {
   const rows = [];
-  const events = eventsOf(service);
   const eventFile = join(folder, "events.json");
   const resultFile = join(folder, "result.json");
-  for (const { request, folder: name, invocations, newEvents = () => [events[name]] } of HANDLERS) {
+  for (const { request, folder: name, invocations, events = sameEvent(name) } of HANDLERS) {
     const { file } = await bundle(entryOf(name), join(folder, `${name}.cjs`));
-    writeFileSync(eventFile, JSON.stringify(await newEvents(service, invocations + WARM_UPS)));
+    writeFileSync(eventFile, JSON.stringify(events(service, invocations + WARM_UPS)));
     await run(
       process.execPath,
       [INVOKER, file, eventFile, resultFile, String(WARM_UPS), String(invocations)],

@@ -2,7 +2,7 @@ import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { storeFacts } from "../../lib/customers/storing/store-facts.ts";
-import { DAY } from "../../lib/duration.ts";
+import { DAY, MINUTE } from "../../lib/duration.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { partitions } from "../../lib/table/keys.ts";
@@ -10,7 +10,7 @@ import { DEMO } from "../../local/demo.ts";
 import { newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
 import { costOf, inTurn, quantile, ratio, withWorld } from "../measure.ts";
 import { median } from "../../testing/support/metered/measuring.ts";
-import { COINS, DAY_PASS, type MeteredWorld } from "../../testing/support/metered/world.ts";
+import { COINS, type MeteredWorld } from "../../testing/support/metered/world.ts";
 import { aLine, aPurchase } from "../../testing/support/stores/purchases.ts";
 
 const READS = 60;
@@ -31,39 +31,17 @@ const purchaseOf = (changes: Partial<Line>): Purchase => {
   return aPurchase({ key: line.transactionIdentifier ?? "", lines: [line] });
 };
 
-const CONSUMABLES = "a subscription and past consumables";
-
-const PASTS: Readonly<Record<string, (index: number) => Partial<Line>>> = {
-  [CONSUMABLES]: (index) => ({
+const pastCoins = (index: number): Purchase =>
+  purchaseOf({
     productIdentifier: COINS,
     nature: "consumable",
-    startsAt: Date.now() - index * 60_000,
+    startsAt: Date.now() - index * MINUTE,
     endsAt: null,
-  }),
-  "a subscription and past day passes": (index) => ({
-    productIdentifier: DAY_PASS,
-    nature: "non_renewing",
-    startsAt: Date.now() - (10 + index) * DAY,
-    endsAt: null,
-  }),
-  "owned for ever, each another product": (index) => ({
-    productIdentifier: `${DEMO.iosNonConsumable}.${index}`,
-    nature: "non_consumable",
-    endsAt: null,
-  }),
-};
+  });
 
-const customerWith = async (
-  world: MeteredWorld,
-  account: string,
-  kind: string,
-  purchases: number,
-): Promise<void> => {
-  const past = PASTS[kind];
-  const all = [
-    purchaseOf({}),
-    ...Array.from({ length: purchases - 1 }, (_, index) => purchaseOf(past?.(index) ?? {})),
-  ];
+/** A customer with a subscription and past consumables. */
+const customerWith = async (world: MeteredWorld, account: string, purchases: number): Promise<void> => {
+  const all = [purchaseOf({}), ...Array.from({ length: purchases - 1 }, (_, index) => pastCoins(index))];
   const device = {
     store: "ios-store",
     kind: "app-transaction",
@@ -91,10 +69,10 @@ const customerWith = async (
 const read = (world: MeteredWorld, account: string) =>
   readAccountEntitlements(world.customers, world.application.identifier, accountId(account));
 
-const measure = async (world: MeteredWorld, kind: string, purchases: number, customers: number) => {
+const measure = async (world: MeteredWorld, purchases: number, customers: number) => {
   const account = uuid();
   for (let customer = 0; customer < customers; customer += 1)
-    await customerWith(world, account, kind, Math.max(1, Math.round(purchases / customers)));
+    await customerWith(world, account, Math.max(1, Math.round(purchases / customers)));
   const times: number[] = [];
   for (let time = 0; time < READS; time += 1) {
     const start = performance.now();
@@ -103,7 +81,6 @@ const measure = async (world: MeteredWorld, kind: string, purchases: number, cus
   }
   const { requests, readUnits } = await costOf(world, () => read(world, account));
   return {
-    kind,
     purchases,
     customers,
     requests,
@@ -115,7 +92,7 @@ const measure = async (world: MeteredWorld, kind: string, purchases: number, cus
 /** Processor time of a read of one subscription, beside that of the document client's Query for the same item. */
 const measureWarmRead = async (world: MeteredWorld) => {
   const account = uuid();
-  await customerWith(world, account, CONSUMABLES, 1);
+  await customerWith(world, account, 1);
   const { client, name: TableName } = world.table;
   const pk = partitions.account(world.application.identifier, accountId(account));
   const query = () =>
@@ -146,11 +123,8 @@ const measureWarmRead = async (world: MeteredWorld) => {
 export const measureReading = () =>
   withWorld(async (world) => {
     const rows = [];
-    await measure(world, CONSUMABLES, 1, 1);
+    await measure(world, 1, 1);
     for (const customers of [1, 2, 10])
-      for (const purchases of [1, 100, 10_000])
-        rows.push(await measure(world, CONSUMABLES, purchases, customers));
-    for (const kind of ["a subscription and past day passes", "owned for ever, each another product"])
-      for (const purchases of [1, 100, 1000]) rows.push(await measure(world, kind, purchases, 1));
+      for (const purchases of [1, 100, 10_000]) rows.push(await measure(world, purchases, customers));
     return { rows, warm: await measureWarmRead(world) };
   });

@@ -2,7 +2,7 @@ import {
   queueApplication,
   type ApplicationRefresh,
 } from "../../lib/administration/acts/refresh-application.ts";
-import { awaitRefreshes, queueCustomer, readRefreshes } from "../../lib/administration/acts/refresh.ts";
+import { awaitRefreshes, queueCustomer } from "../../lib/administration/acts/refresh.ts";
 import { STORES } from "../../lib/contract/schemas.ts";
 import { SECOND } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";

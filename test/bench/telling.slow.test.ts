@@ -5,7 +5,7 @@ import { idleOf, rowOf } from "../../bench/sections/telling.ts";
 const FEW = 10;
 
 test("an application that is not told of changes pays for none", async () => {
-  const { store, tell, deliver } = await rowOf(0, false, 1, FEW);
+  const { store, tell, deliver } = await rowOf(0, false, FEW);
   expect(store).toEqual({
     requests: { BatchGetItem: 2, TransactWriteItems: 1 },
     readUnits: 3,
@@ -25,7 +25,7 @@ test.each([
 ])(
   "a change with %d destinations (keepsChanges: %p) costs so many units",
   async (destinations, keeps, units) => {
-    const { store, tell, deliver, together } = await rowOf(destinations, keeps, 1, FEW);
+    const { store, tell, deliver, together } = await rowOf(destinations, keeps, FEW);
     // One write more than without: the look.
     expect(store).toMatchObject({ readUnits: 3, writeUnits: 8 });
     expect(tell.readUnits).toBe(9);

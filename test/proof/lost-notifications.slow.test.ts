@@ -1,19 +1,11 @@
 import fc from "fast-check";
-import { cases, randomFrom, TIMEOUT } from "../../testing/support/proof.ts";
+import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { DAY } from "../../testing/support/stores/purchases.ts";
-import { histories, type History } from "./lost-notifications/histories.ts";
+import { histories } from "./lost-notifications/histories.ts";
 import { expectEveryPurchaseQueued, expectSameAnswers } from "./lost-notifications/same-answers.ts";
-import { standSideBySide } from "./lost-notifications/side-by-side.ts";
+import { sideBySide } from "./lost-notifications/side-by-side.ts";
 import type { Service } from "./lost-notifications/service.ts";
-import { openPushServer, PACKAGE_NAME, type PushServer } from "./lost-notifications/stores.ts";
-
-let server: PushServer;
-beforeAll(async () => {
-  server = await openPushServer();
-});
-afterAll(async () => {
-  await server.close();
-});
+import { PACKAGE_NAME } from "./lost-notifications/stores.ts";
 
 /** Longest step of the ladder of a purchase that does not end: a quarter of a year. */
 const QUIET = 92 * DAY;
@@ -23,14 +15,15 @@ describe("a service that no notification reaches", () => {
     "answers like one that gets them all, once all was asked",
     () =>
       fc.assert(
-        fc.asyncProperty(histories, async (history: History) => {
-          const both = standSideBySide(server, "by hand");
-          await both.play(history);
-          await both.settle();
-          for (const service of [both.told, both.untold]) await service.queueAll();
-          await both.advance(60_000);
-          await expectSameAnswers(both);
-        }),
+        fc.asyncProperty(histories, (history) =>
+          sideBySide("by hand", async (both) => {
+            await both.play(history);
+            await both.settle();
+            for (const service of [both.told, both.untold]) await service.queueAll();
+            await both.advance(60_000);
+            await expectSameAnswers(both);
+          }),
+        ),
         cases(8, 400),
       ),
     TIMEOUT,
@@ -40,39 +33,40 @@ describe("a service that no notification reaches", () => {
     "answers like one that gets them all, after a quiet quarter",
     () =>
       fc.assert(
-        fc.asyncProperty(histories, async (history: History) => {
-          const both = standSideBySide(server, "by schedule");
-          await both.play(history);
-          await both.advance(QUIET);
-          await both.settle();
-          await expectSameAnswers(both);
-        }),
+        fc.asyncProperty(histories, (history) =>
+          sideBySide("by schedule", async (both) => {
+            await both.play(history);
+            await both.advance(QUIET);
+            await both.settle();
+            await expectSameAnswers(both);
+          }),
+        ),
         cases(4, 300),
       ),
     TIMEOUT,
   );
 
+  const outages = fc.record({
+    share: fc.constantFrom(0.1, 0.4, 0.9, 1),
+    lasts: fc.integer({ min: 1, max: 29 }).map((days) => days * DAY),
+    seed: fc.nat(1_000_000),
+  });
   test(
     "with failing stores answers alike in time, and loses nothing",
     () =>
       fc.assert(
-        fc.asyncProperty(
-          histories,
-          fc.constantFrom(0.1, 0.4, 0.9, 1),
-          fc.integer({ min: 1, max: 29 }),
-          fc.nat(1_000_000),
-          async (history, share, days, seed) => {
-            const both = standSideBySide(server, "by schedule", {
-              share,
-              lasts: days * DAY,
-              random: randomFrom(seed),
-            });
-            await both.play(history);
-            await both.advance(QUIET);
-            await both.settle();
-            await expectSameAnswers(both);
-            await expectEveryPurchaseQueued(both);
-          },
+        fc.asyncProperty(histories, outages, (history, outage) =>
+          sideBySide(
+            "by schedule",
+            async (both) => {
+              await both.play(history);
+              await both.advance(QUIET);
+              await both.settle();
+              await expectSameAnswers(both);
+              await expectEveryPurchaseQueued(both);
+            },
+            outage,
+          ),
         ),
         cases(4, 300),
       ),
@@ -80,19 +74,15 @@ describe("a service that no notification reaches", () => {
   );
 });
 
-describe("an upgrade whose purchase token only the app and notifications have", () => {
-  test("ends what it replaces, and counts once the app links it", async () => {
-    const both = standSideBySide(server, "by schedule");
+test("an upgrade's token that only the app has ends what it replaces, and counts once the app links it", () =>
+  sideBySide("by schedule", async (both) => {
     const activeIn = async (service: Service): Promise<string[]> =>
       (await service.read("a", both.stores.clock.now))
         .filter(({ active }) => active)
         .map(({ identifier }) => identifier);
     const { android } = both.stores;
-    const bought = android.buy({
-      packageName: PACKAGE_NAME,
-      productKind: "subscription",
-      productIdentifier: "basic",
-    });
+    const purchase = { productKind: "subscription", productIdentifier: "basic" } as const;
+    const bought = android.buy({ packageName: PACKAGE_NAME, ...purchase });
     await both.linkToken({ token: bought, productKind: "subscription", person: 0 });
     await both.advance(DAY);
     const upgrade = android.change(bought, "upgrade", { productIdentifier: "premium" });
@@ -103,19 +93,18 @@ describe("an upgrade whose purchase token only the app and notifications have", 
     await both.linkToken({ token: upgrade, productKind: "subscription", person: 0 });
     await expectSameAnswers(both);
     expect(await activeIn(both.untold)).toEqual(["premium"]);
-  });
-});
+  }));
 
-test("a void that Google sees days later, although the app shows it", async () => {
-  const both = standSideBySide(server, "by schedule");
-  const purchase = { productKind: "one_time_product", productIdentifier: "maps" } as const;
-  const token = both.stores.android.buy({ packageName: PACKAGE_NAME, ...purchase });
-  await both.linkToken({ token, productKind: "one_time_product", person: 0 });
-  await both.advance(5 * DAY);
-  await both.linkToken({ token, productKind: "one_time_product", person: 0 });
-  await both.advance(DAY);
-  both.stores.android.change(token, "refund", { voidedAgo: "P4D" });
-  await both.advance(30 * DAY);
-  await expectSameAnswers(both);
-  expect(await both.untold.read("a", both.stores.clock.now)).toMatchObject([{ status: "revoked" }]);
-});
+test("a void that Google sees days later, although the app shows it", () =>
+  sideBySide("by schedule", async (both) => {
+    const purchase = { productKind: "one_time_product", productIdentifier: "maps" } as const;
+    const token = both.stores.android.buy({ packageName: PACKAGE_NAME, ...purchase });
+    await both.linkToken({ token, productKind: "one_time_product", person: 0 });
+    await both.advance(5 * DAY);
+    await both.linkToken({ token, productKind: "one_time_product", person: 0 });
+    await both.advance(DAY);
+    both.stores.android.change(token, "refund", { voidedAgo: "P4D" });
+    await both.advance(30 * DAY);
+    await expectSameAnswers(both);
+    expect(await both.untold.read("a", both.stores.clock.now)).toMatchObject([{ status: "revoked" }]);
+  }));

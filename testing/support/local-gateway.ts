@@ -1,7 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,6 +9,7 @@ import { createGateway } from "../../local/gateway/gateway.ts";
 import { startLocalService, type LocalService, type LocalServiceOptions } from "../../local/local-service.ts";
 import { synthesize } from "../../local/lambda/synthesize.ts";
 import { Assembly, readAssembly } from "../../local/lambda/assembly.ts";
+import { serve } from "./serve.ts";
 import { startRoleGate, type RoleGate } from "./table/role-gate.ts";
 
 export interface TestGateway {
@@ -34,15 +33,12 @@ export const serveGateway = async (
     clock,
     log: (line) => void log.push(line),
   });
-  const server = createServer((request, response) => void gateway.handle(request, response));
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const { address, stop } = await serve(gateway.handle);
   return {
-    address: `http://127.0.0.1:${port}`,
+    address,
     log,
     stop: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => void server.close(resolve));
+      await stop();
       await gateway.stop();
     },
   };
@@ -91,8 +87,7 @@ export const assemblyFolder = async (app: string): Promise<string> =>
   madeOnce(app.replaceAll(/\W+/g, "-"), (folder) => synthesize({ folder, app }));
 
 /** The assembly of an application, synthesized once in a test run. */
-export const synthesizeForTest = async (app: string): Promise<Assembly> =>
-  readAssembly(await assemblyFolder(app));
+export const assemblyOf = async (app: string): Promise<Assembly> => readAssembly(await assemblyFolder(app));
 
 /** The templates of an application with parameters, as `-c <name>=<value>` gives them; its code is not kept. */
 export const synthesizeWith = async (

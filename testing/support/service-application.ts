@@ -1,22 +1,19 @@
 import { v7 as uuid } from "uuid";
-import type { Manifest } from "../../lib/administration/manifest/manifest.ts";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { allowedDestinations } from "../../lib/delivery/allowed-destinations.ts";
-import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
+import { applicationId } from "../../lib/identifiers.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
 import type { AndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
-import { signJws, type JwsSigner, type SigningChain } from "../../sandbox/ios-store/signing.ts";
+import type { JwsSigner, SigningChain } from "../../sandbox/ios-store/signing.ts";
 import {
-  appTransactionPayload,
   newIdentifier,
-  transactionPayload,
   type SandboxCustomer,
   type SandboxTransaction,
 } from "../../sandbox/ios-store/shop/app-store.ts";
 import { createApplication, manifestFrom, type AppliedApplication } from "../application.ts";
-
-const DAY = 86_400_000;
+import { signedRequest, subscription, type SignedRequest } from "./metered/purchases.ts";
+import { APPLE_ID } from "./stores/ios-store.ts";
 
 export interface Answer {
   readonly status: number;
@@ -39,24 +36,22 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface ManifestOptions {
-  readonly bundleIdentifier: string;
-  readonly packageName: string;
-  readonly iosStore: object;
-  readonly androidEnvironments: readonly string[];
-  /** Unset: the sandbox's workload identity. */
-  readonly androidCredential: object | null;
+/** An application's choices; what is unset is the sandbox's. */
+export interface ApplicationOptions {
+  readonly bundleIdentifier?: string;
+  readonly packageName?: string;
+  readonly iosStore?: object;
+  readonly androidEnvironments?: readonly string[];
+  readonly androidCredential?: object;
   /** Unset: nobody may push the package's notifications. */
-  readonly androidNotifications: object | null;
-  readonly products: readonly object[];
+  readonly androidNotifications?: object;
+  readonly products?: readonly object[];
 }
 
-export interface TestApplication {
-  readonly identifier: ApplicationId;
+export interface TestApplication extends AppliedApplication {
   readonly bundleIdentifier: string;
   readonly packageName: string;
-  readonly key: string;
-  issue: AppliedApplication["issue"];
+  /** One Apple Account's copy of the application's iOS app. */
   device(changes?: Partial<SandboxCustomer>, signer?: JwsSigner): Device;
   buyOnAndroid(purchase?: object): string;
   linkAndroid(purchaseToken: string, account: string, changes?: object): Promise<Answer>;
@@ -65,13 +60,9 @@ export interface TestApplication {
   read(account: string): Promise<Answer>;
 }
 
-/** One Apple Account's copy of the application's iOS app. */
 export interface Device {
   /** A request of the app: its app transaction and the given transactions. */
-  request(...transactions: readonly Partial<SandboxTransaction>[]): {
-    signedAppTransaction: string;
-    signedTransactions: string[];
-  };
+  request(...transactions: readonly Partial<SandboxTransaction>[]): SignedRequest;
 }
 
 export const PRODUCTS = [
@@ -88,19 +79,6 @@ export const PRODUCTS = [
   { store: "android-store", productIdentifier: "maps", grants: ["maps"] },
 ] as const;
 
-/** A monthly subscription that was bought ten days ago. */
-const aSandboxTransaction = (
-  changes: Partial<SandboxTransaction>,
-  now: number = Date.now(),
-): SandboxTransaction => ({
-  productIdentifier: "monthly",
-  type: "Auto-Renewable Subscription",
-  purchaseDate: now - 10 * DAY,
-  expiresDate: now + 20 * DAY,
-  signedDate: now - 1000,
-  ...changes,
-});
-
 /** Parts of a test service from which its applications are made. */
 interface Surroundings {
   readonly table: Table;
@@ -111,43 +89,6 @@ interface Surroundings {
   readonly destinations: string | undefined;
   readonly send: (method: string, path: string, options?: SendOptions) => Promise<Answer>;
 }
-
-const manifestOf = (
-  identifier: ApplicationId,
-  options: ManifestOptions,
-  { android, androidRoot, destinations }: Surroundings,
-): Manifest =>
-  manifestFrom(
-    {
-      application: { identifier, name: "Trails" },
-      stores: {
-        "ios-store": [{ bundleIdentifier: options.bundleIdentifier, ...options.iosStore }],
-        "android-store": [
-          {
-            packageName: options.packageName,
-            environments: options.androidEnvironments,
-            credential: options.androidCredential ?? {
-              workloadIdentity: android.externalAccount(androidRoot),
-            },
-            ...(options.androidNotifications !== null && { notifications: options.androidNotifications }),
-          },
-        ],
-      },
-      entitlements: { premium: { displayName: "Premium" }, basics: {}, maps: { displayName: "Maps" } },
-      products: options.products,
-    },
-    originOf(androidRoot),
-    allowedDestinations(destinations),
-  );
-
-const deviceOf = (customer: SandboxCustomer, signer: JwsSigner): Device => ({
-  request: (...transactions) => ({
-    signedAppTransaction: signJws(appTransactionPayload(customer), signer),
-    signedTransactions: transactions.map((transaction) =>
-      signJws(transactionPayload(customer, aSandboxTransaction(transaction)), signer),
-    ),
-  }),
-});
 
 type Calls = Pick<TestApplication, "linkAndroid" | "link" | "synchronize" | "read">;
 
@@ -177,42 +118,47 @@ const callsOf = (key: string, packageName: string, send: Surroundings["send"]): 
 
 /** Creates applications of a test service. */
 export const applicationsOf =
-  (surroundings: Surroundings) =>
-  async (changes: Partial<ManifestOptions> = {}): Promise<TestApplication> => {
-    const { table, chain, android, send } = surroundings;
+  ({ table, chain, android, androidRoot, destinations, send }: Surroundings) =>
+  async (options: ApplicationOptions = {}): Promise<TestApplication> => {
     const identifier = applicationId(uuid());
     const name = `com.example.t${identifier.replaceAll("-", "")}`;
-    const options: ManifestOptions = {
-      bundleIdentifier: name,
-      packageName: name,
-      iosStore: { appAppleIdentifier: 1_234_567_890 },
-      androidEnvironments: ["production", "sandbox"],
-      androidCredential: null,
-      androidNotifications: null,
-      products: PRODUCTS,
-      ...changes,
+    const { bundleIdentifier = name, packageName = name, androidNotifications: notifications } = options;
+    const { iosStore = { appAppleIdentifier: APPLE_ID }, products = PRODUCTS } = options;
+    const workloadIdentity = android.externalAccount(androidRoot);
+    const androidPackage = {
+      packageName,
+      environments: options.androidEnvironments ?? ["production", "sandbox"],
+      credential: options.androidCredential ?? { workloadIdentity },
+      ...(notifications !== undefined && { notifications }),
     };
-    const manifest = manifestOf(identifier, options, surroundings);
-    const { key, issue } = await createApplication(table, manifest, Date.now);
-    const { bundleIdentifier, packageName } = options;
-    const aCustomer = (changes: Partial<SandboxCustomer>): SandboxCustomer => ({
-      bundleIdentifier,
-      appAppleIdentifier: 1_234_567_890,
-      environment: "Production",
-      appTransactionIdentifier: newIdentifier(changes.environment ?? "Production"),
-      receiptCreationDate: Date.now() - 1000,
-      ...changes,
-    });
+    const manifest = {
+      application: { identifier, name: "Trails" },
+      stores: { "ios-store": [{ bundleIdentifier, ...iosStore }], "android-store": [androidPackage] },
+      entitlements: { premium: { displayName: "Premium" }, basics: {}, maps: { displayName: "Maps" } },
+      products,
+    };
+    const trusted = [originOf(androidRoot), allowedDestinations(destinations)] as const;
+    const applied = await createApplication(table, manifestFrom(manifest, ...trusted), Date.now);
     const goods = { productIdentifier: "premium", basePlanIdentifier: "monthly" };
     return {
-      identifier,
+      ...applied,
       bundleIdentifier,
       packageName,
-      key,
-      issue,
-      device: (changes = {}, signer = chain) => deviceOf(aCustomer(changes), signer),
+      device: (changes = {}, signer = chain) => {
+        const customer: SandboxCustomer = {
+          bundleIdentifier,
+          appAppleIdentifier: APPLE_ID,
+          environment: "Production",
+          appTransactionIdentifier: newIdentifier(changes.environment ?? "Production"),
+          receiptCreationDate: Date.now() - 1000,
+          ...changes,
+        };
+        const monthly = (transaction: Partial<SandboxTransaction>): SandboxTransaction =>
+          subscription({ productIdentifier: "monthly", ...transaction });
+        return { request: (...transactions) => signedRequest(customer, transactions.map(monthly), signer) };
+      },
       buyOnAndroid: (purchase = {}) =>
         android.buy({ packageName, productKind: "subscription", ...goods, ...purchase }),
-      ...callsOf(key, packageName, send),
+      ...callsOf(applied.key, packageName, send),
     };
   };

@@ -1,5 +1,3 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { InvocationResult } from "../../local/lambda/pool.ts";
 import { createGateway } from "../../local/gateway/gateway.ts";
 import {
@@ -7,14 +5,14 @@ import {
   type AndroidPublisherSandbox,
 } from "../../sandbox/android-store/publisher.ts";
 import { fingerprintOf, makeChain, type SigningChain } from "../../sandbox/ios-store/signing.ts";
-import type { CredentialTable } from "../../lib/table/applications/credentials.ts";
-import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
-import { SERVICE_APP, synthesizeForTest } from "./local-gateway.ts";
+import { createCredentialTable, type CredentialTable } from "../../lib/table/applications/credentials.ts";
+import { assemblyOf, SERVICE_APP } from "./local-gateway.ts";
 import { undocumented } from "./openapi.ts";
+import { serve } from "./serve.ts";
 import {
   applicationsOf,
   type Answer,
-  type ManifestOptions,
+  type ApplicationOptions,
   type SendOptions,
   type TestApplication,
 } from "./service-application.ts";
@@ -46,28 +44,22 @@ export interface TestService {
   /** Runs the function that delivers messages and forwards notifications. */
   deliverMessages(): Promise<InvocationResult>;
   /** An application with both stores, and a key with both scopes. */
-  application(changes?: Partial<ManifestOptions>): Promise<TestApplication>;
+  application(options?: ApplicationOptions): Promise<TestApplication>;
   stop(): Promise<void>;
 }
 
 export const startTestService = async (environment: Record<string, string> = {}): Promise<TestService> => {
   const table = await createTestTable();
-  const assembly = await synthesizeForTest(SERVICE_APP);
+  const assembly = await assemblyOf(SERVICE_APP);
   const roles = await startRoleGate(assembly, process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "");
   const chain = makeChain();
   const android = createAndroidPublisherSandbox({ now: Date.now, prefix: ANDROID_PREFIX });
   const log: string[] = [];
   const output: string[] = [];
   const requests: string[] = [];
-  const serving = Promise.withResolvers<ReturnType<typeof createGateway>>();
-  const server = createServer((request, response) => {
-    void (async () => {
-      if (await android.handle(request, response)) return;
-      await (await serving.promise).handle(request, response);
-    })();
+  const { address, stop } = await serve(async (request, response) => {
+    if (!(await android.handle(request, response))) await gateway.handle(request, response);
   });
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const androidRoot = `${address}${ANDROID_PREFIX}`;
   const gateway = createGateway({
     assembly,
@@ -83,7 +75,6 @@ export const startTestService = async (environment: Record<string, string> = {})
     output: (line) => void output.push(line),
     onRequest: (line) => void requests.push(line),
   });
-  serving.resolve(gateway);
 
   const send: TestService["send"] = async (method, path, { key, body, headers } = {}) => {
     const response = await fetch(`${address}${path}`, {
@@ -103,20 +94,10 @@ export const startTestService = async (environment: Record<string, string> = {})
     return { status: response.status, headers: response.headers, body: answered };
   };
 
-  const credentials = createCredentialTable(table);
-  const application = applicationsOf({
-    table,
-    chain,
-    android,
-    androidRoot,
-    destinations: environment["DESTINATIONS"],
-    send,
-  });
-
   return {
     address,
     table,
-    credentials,
+    credentials: createCredentialTable(table),
     chain,
     android,
     log,
@@ -126,10 +107,16 @@ export const startTestService = async (environment: Record<string, string> = {})
     askGoogle: () => gateway.invoke("RefreshAndroidStorePurchases"),
     deliverMessages: () => gateway.invoke("DeliverMessages"),
     watchNotifications: () => gateway.invoke("WatchNotifications"),
-    application,
+    application: applicationsOf({
+      table,
+      chain,
+      android,
+      androidRoot,
+      destinations: environment["DESTINATIONS"],
+      send,
+    }),
     stop: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => void server.close(resolve));
+      await stop();
       await gateway.stop();
       await roles.stop();
       await table.remove();

@@ -3,7 +3,7 @@ import type { Behaviour } from "../functions/behaviour.ts";
 import { FUNCTIONS_APP } from "../functions/modules.ts";
 import {
   serveGateway,
-  synthesizeForTest,
+  assemblyOf,
   withProperties,
   type TestGateway,
 } from "../../../testing/support/local-gateway.ts";
@@ -12,7 +12,7 @@ import { asking, eventOf, jsonOf, refusal, shownBy, SYNCHRONIZE } from "./asking
 const MEGABYTE = 1024 * 1024;
 const FAILED = refusal(502, "INTERNAL_ERROR");
 
-const assembly = await synthesizeForTest(FUNCTIONS_APP);
+const assembly = await assemblyOf(FUNCTIONS_APP);
 const gateway = await serveGateway(assembly);
 afterAll(gateway.stop);
 const { post, behave } = asking(gateway);

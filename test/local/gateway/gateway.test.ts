@@ -1,10 +1,10 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { createMovedClock } from "../../../local/clock/moved-clock.ts";
 import { FUNCTIONS_APP } from "../functions/modules.ts";
-import { serveGateway, synthesizeForTest, withProperties } from "../../../testing/support/local-gateway.ts";
+import { serveGateway, assemblyOf, withProperties } from "../../../testing/support/local-gateway.ts";
 import { asking, eventOf, jsonOf, LINK, refusal, shownBy, SYNCHRONIZE } from "./asking.ts";
 
-const assembly = await synthesizeForTest(FUNCTIONS_APP);
+const assembly = await assemblyOf(FUNCTIONS_APP);
 const gateway = await serveGateway(assembly, { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:1" });
 afterAll(gateway.stop);
 const { send, post, behave, read } = asking(gateway);

@@ -1,5 +1,5 @@
 import { followPurchases } from "../../support/followed-purchases.ts";
-import { SERVICE_APP, startWholeService, synthesizeForTest } from "../../../testing/support/local-gateway.ts";
+import { SERVICE_APP, startWholeService, assemblyOf } from "../../../testing/support/local-gateway.ts";
 import { grantsOf, type KindAccess } from "../../../testing/support/table/role-gate.ts";
 
 const service = await startWholeService();
@@ -56,7 +56,7 @@ test("roles allow what the functions do to items, and nothing else", async () =>
   await followed.read("heard");
   await followed.get("/v1/changes");
 
-  const granted = grantsOf(await synthesizeForTest(SERVICE_APP));
+  const granted = grantsOf(await assemblyOf(SERVICE_APP));
   const used = new Set(service.roles.allowed.map((access) => textOf(access)));
   const unused = granted.map((grant) => textOf(grant)).filter((grant) => !used.has(grant));
   expect(unused.filter((grant) => !SELDOM.has(grant))).toEqual([]);

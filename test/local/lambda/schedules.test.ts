@@ -1,6 +1,6 @@
 import type { InvocationResult } from "../../../local/lambda/pool.ts";
 import { createSchedules, scheduledFunctionsOf } from "../../../local/lambda/schedules.ts";
-import { SERVICE_APP, synthesizeForTest, withProperties } from "../../../testing/support/local-gateway.ts";
+import { SERVICE_APP, assemblyOf, withProperties } from "../../../testing/support/local-gateway.ts";
 
 const RULE = "AWS::Events::Rule";
 const done: InvocationResult = { status: "succeeded", payload: null };
@@ -10,7 +10,7 @@ const failed = (errorMessage: string): InvocationResult => ({
   errorMessage,
 });
 
-const assembly = await synthesizeForTest(SERVICE_APP);
+const assembly = await assemblyOf(SERVICE_APP);
 
 describe("the template's schedules", () => {
   test("are those of its enabled rules", () => {

@@ -1,10 +1,9 @@
 import { retellApplication } from "../../../lib/administration/acts/scans.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
-import { accountId, applicationId, customerId } from "../../../lib/identifiers.ts";
+import { accountId, applicationId } from "../../../lib/identifiers.ts";
 import { transact } from "../../../lib/table/dynamodb/transactions.ts";
 import { deletion, update } from "../../../lib/table/dynamodb/writes.ts";
 import { keys, partitions } from "../../../lib/table/keys.ts";
-import { accountOfKey } from "../../../lib/table/named-by-key.ts";
 import { createChangeTable } from "../../../lib/table/telling/changes.ts";
 import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";

@@ -21,6 +21,7 @@ import {
 } from "../../../testing/support/stores/push-tokens.ts";
 import { createTestTable } from "../../../testing/support/table/table.ts";
 import { startFaultProxy } from "../fault-proxy.ts";
+import { canonical } from "../model/comparison.ts";
 import { ACCOUNT, chain, NAME, TOKEN, type Scenario } from "./scenarios.ts";
 import { openService, type ServiceOptions } from "./use-cases.ts";
 
@@ -48,18 +49,6 @@ export const startGoogle = async () => {
 type Items = readonly Record<string, unknown>[];
 
 const COUNTERS: ReadonlySet<string> = new Set(["version", "revision"]);
-
-/** JSON with sorted names, without counters. */
-const canonical = (item: unknown): string =>
-  JSON.stringify(item, (_, value: unknown) =>
-    typeof value !== "object" || value === null || Array.isArray(value)
-      ? value
-      : Object.fromEntries(
-          Object.entries(value)
-            .filter(([name]) => !COUNTERS.has(name))
-            .sort(([a], [b]) => (a < b ? -1 : 1)),
-        ),
-  );
 
 /** Names customers in the order of their creation, which is the order of their identifiers. */
 const namesOf = (items: Items, rootUrl: string) => {
@@ -132,7 +121,7 @@ export const openWorld = async (
       const { acknowledgementState } = Object(sandbox.read(TOKEN)?.answer);
       return {
         items: stored
-          .map((item) => named(canonical(item)))
+          .map((item) => named(canonical(item, COUNTERS)))
           .sort()
           .join("\n"),
         acknowledged: acknowledgementState === "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",

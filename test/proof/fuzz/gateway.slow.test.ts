@@ -122,7 +122,7 @@ const exchange = ({ method, path, headers, body }: Attack): Promise<Answer> =>
 const counted = async (attack: Attack): Promise<Answer & { readonly writes: number }> => {
   proxy.plan();
   const answer = await exchange(attack);
-  return { ...answer, writes: proxy.requests.filter(({ operation }) => !isRead(operation)).length };
+  return { ...answer, writes: proxy.operations.filter((operation) => !isRead(operation)).length };
 };
 
 const errorBody = z.strictObject({

@@ -18,11 +18,7 @@ import { linkIosStoreCustomer } from "../../../lib/customers/ios-store-customers
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
-import {
-  askDuePurchases,
-  askQueuesOf,
-  type AskRun,
-} from "../../../lib/customers/asking/ask-due-purchases.ts";
+import { askDuePurchases, askQueuesOf } from "../../../lib/customers/asking/ask-due-purchases.ts";
 import { askApple } from "../../../lib/customers/asking/ask-apple.ts";
 import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
 import { sweepIosStoreNotifications } from "../../../lib/customers/sweep-ios-store-notifications.ts";
@@ -31,11 +27,10 @@ import { createAndroidStore } from "../../../lib/stores/android-store/android-st
 import { createAppStoreServer } from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
 import { refreshingOn } from "../../../operator/composition.ts";
-import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
 import { checkInvariants } from "../../../testing/support/table/invariants.ts";
-import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
-import { createWorld } from "../../../testing/support/world.ts";
-import { ANDROID_STORE_URL, APPLE, IOS_STORE_URL, type Push, type Stores } from "./stores.ts";
+import { createMemoryTable, type MemoryTable } from "../../../testing/support/table/memory-table.ts";
+import { createWorld, type World } from "../../../testing/support/world.ts";
+import type { Receive, Stores } from "./stores.ts";
 
 /** Bodies of the link endpoints. */
 export type LinkRequest =
@@ -43,24 +38,7 @@ export type LinkRequest =
   | { readonly store: "android-store"; readonly request: AndroidStoreLinkRequest };
 
 /** One deployment of the service, with a table of its own, which asks the sandbox stores. */
-export interface Service {
-  /** @param name by which answers name the customer, unless it has one */
-  link(link: LinkRequest, name: string): Promise<void>;
-  receive(push: Push): Promise<void>;
-  /** Moment at which the scheduled refresh finds something to do; `Infinity`: never. */
-  nextRefreshAt(): Promise<Instant>;
-  refresh(): Promise<void>;
-  sweepRefunds(): Promise<void>;
-  sweepNotifications(): Promise<void>;
-  /** `application refresh`: queues every purchase; the scheduled refresh asks. */
-  queueAll(): Promise<void>;
-  /** Endpoint 3's entitlements at a moment; `lastVerifiedAt` is empty. */
-  read(account: string, moment: Instant): Promise<readonly CustomerEntitlement[]>;
-  /** Times of the refreshes that wait in the queue, by purchase; null: none does. */
-  queued(): Promise<ReadonlyMap<string, Instant | null>>;
-  /** Violations of the table's invariants, and failures of the service itself. */
-  violations(): Promise<readonly string[]>;
-}
+export type Service = ReturnType<typeof createService>;
 
 /** Hangs and pauses take no time here, so that these limits are for a busy machine alone. */
 const TIMING = { request: 5_000, pause: 0, total: 10_000 };
@@ -71,42 +49,41 @@ const LAST = Date.UTC(9000, 0, 1);
 const pushedByApple = z.object({ signedPayload: z.string() });
 const pushedByGoogle = z.object({ message: z.object({ data: z.string() }) });
 
-export const createService = (
-  { clock }: Pick<Stores, "clock">,
-  application: Application,
+const atOnce = () => Promise.resolve();
+
+/** The service's functions as they are deployed, but for how they reach the stores. */
+const composeFunctions = (
+  { clock, environment, ios: { serverKey } }: Stores,
+  { world, table }: { readonly world: World; readonly table: MemoryTable },
   fetch: typeof globalThis.fetch,
-): Service => {
-  const table = createMemoryTable();
+  onFailure: (error: unknown) => void,
+) => {
   const now = () => clock.now;
-  const world = createWorld(table, { application, now, pause: () => Promise.resolve() });
-  const failures: string[] = [];
-  const onFailure = (error: unknown): void =>
-    void failures.push(String(error instanceof Error ? error.stack : error));
+  const readSecret = () => Promise.resolve(serverKey.privateKey);
+  const { ANDROID_PUBLISHER_URL: androidPublisherUrl, APP_STORE_SERVER_URL: appStoreServerUrl } = environment;
   const configuration = {
     table,
     now,
     onFailure,
     onNoteFailure: onFailure,
-    readSecret: () => Promise.resolve(APPLE.serverKey.privateKey),
-    trustedRoots: new Set([fingerprintOf(APPLE)]),
-    androidPublisherUrl: ANDROID_STORE_URL,
-    appStoreServerUrl: IOS_STORE_URL,
+    readSecret,
+    trustedRoots: new Set([environment["IOS_STORE_TRUSTED_ROOTS"] ?? ""]),
+    androidPublisherUrl,
+    appStoreServerUrl,
     googleCertificatesUrl: undefined,
   };
-  const { readSecret } = configuration;
   const parts = {
     directory: world.directory,
-    applications: () => Promise.resolve([application.identifier]),
+    applications: () => Promise.resolve([world.application.identifier]),
     pause: world.factStore.pause,
   };
   const asking = { readSecret, now, timing: TIMING, fetch };
-  const androidStore = createAndroidStore({ ...asking, rootUrl: ANDROID_STORE_URL });
-  const appStore = createAppStoreServer({ ...asking, rootUrl: IOS_STORE_URL });
+  const appStore = createAppStoreServer({ ...asking, rootUrl: appStoreServerUrl });
   const ios = { ...composeIosStoreReception(configuration), ...parts };
   const google = {
     ...composeAndroidStoreReception(configuration),
     ...parts,
-    androidStore,
+    androidStore: createAndroidStore({ ...asking, rootUrl: androidPublisherUrl }),
     // Who pushes is proved elsewhere.
     pushTokens: {
       verify: () =>
@@ -114,92 +91,103 @@ export const createService = (
       disagreement: () => null,
     },
   };
-  const wait = () => Promise.resolve();
-  const runs: readonly AskRun[] = [
-    {
-      ...composeIosStoreRefresh(configuration),
-      ...parts,
-      wait,
-      ask: async (asked, due) => askApple({ ...ios, appStore }, asked, due),
-    },
-    {
-      ...composeAndroidStoreRefresh(configuration),
-      ...parts,
-      wait,
-      ask: async (asked, due) => askGoogle(google, asked, due),
-    },
-  ];
+  const refreshIos = composeIosStoreRefresh(configuration);
+  const refreshAndroid = composeAndroidStoreRefresh(configuration);
+  return {
+    ios,
+    google,
+    refreshes: [
+      {
+        ...refreshIos,
+        ...parts,
+        wait: atOnce,
+        ask: (async (asked, due) => askApple({ ...ios, appStore }, asked, due)) as typeof refreshIos.ask,
+      },
+      {
+        ...refreshAndroid,
+        ...parts,
+        wait: atOnce,
+        ask: (async (asked, due) => askGoogle(google, asked, due)) as typeof refreshAndroid.ask,
+      },
+    ],
+    refundSweep: { ...composeAndroidStoreSweep(configuration), ...google },
+    notificationSweep: { ...composeIosStoreSweep(configuration), ...ios, note: atOnce, appStore },
+  };
+};
+
+export const createService = (stores: Stores, application: Application, fetch: typeof globalThis.fetch) => {
+  const { clock } = stores;
+  const table = createMemoryTable();
+  const now = () => clock.now;
+  const world = createWorld(table, { application, now, pause: atOnce });
+  const failures: string[] = [];
+  const onFailure = (error: unknown): void =>
+    void failures.push(String(error instanceof Error ? error.stack : error));
+  const composed = composeFunctions(stores, { world, table }, fetch, onFailure);
+  const { ios, google, refreshes } = composed;
+  const soon = (): Instant => clock.now + 60_000;
   const asks = createAskQueues(table);
-  const queues = runs.flatMap(({ store }) => askQueuesOf(application, store));
+  const queues = refreshes.flatMap(({ store }) => askQueuesOf(application, store));
   const names = new Map<string, string>();
 
+  const receive: Receive = async (endpoint, { body, headers }) => {
+    const json: unknown = JSON.parse(body ?? "");
+    const received =
+      endpoint === "receiveIosStoreNotification"
+        ? receiveIosStoreNotification(ios, pushedByApple.parse(json))
+        : receiveAndroidStoreNotification(google, {
+            request: pushedByGoogle.parse(json),
+            authorization: headers["Authorization"] ?? null,
+            address: "",
+          });
+    await received.catch(onFailure);
+  };
   return {
-    link: async (link, name) => {
+    /** @param name by which answers name the customer, unless it has one */
+    link: async (link: LinkRequest, name: string): Promise<void> => {
       const { customerIdentifier } =
         link.store === "ios-store"
           ? await linkIosStoreCustomer(ios, application.identifier, link.request)
           : await linkAndroidStoreCustomer(google, application.identifier, link.request);
       if (customerIdentifier !== null && !names.has(customerIdentifier)) names.set(customerIdentifier, name);
     },
-    receive: async ({ store, body, authorization, address }) => {
-      const json: unknown = JSON.parse(body);
-      const received =
-        store === "ios-store"
-          ? receiveIosStoreNotification(ios, pushedByApple.parse(json))
-          : receiveAndroidStoreNotification(google, {
-              request: pushedByGoogle.parse(json),
-              authorization,
-              address,
-            });
-      await received.catch(onFailure);
+    receive,
+    /** Moment at which the scheduled refresh finds something to do; `Infinity`: never. */
+    nextRefreshAt: async (): Promise<Instant> => {
+      const times = queues.map(async (reference) => {
+        const [first] = await asks.of(reference).due(LAST, 1);
+        return first === undefined
+          ? Infinity
+          : Math.max(first.dueAt, (await asks.healthOf(reference)).pausedUntil);
+      });
+      return Math.min(...(await Promise.all(times)));
     },
-    nextRefreshAt: async () => {
-      const times = await Promise.all(
-        queues.map(async (reference) => {
-          const [first] = await asks.of(reference).due(LAST, 1);
-          return first === undefined
-            ? Infinity
-            : Math.max(first.dueAt, (await asks.healthOf(reference)).pausedUntil);
-        }),
-      );
-      return Math.min(...times);
+    refresh: async (): Promise<void> => {
+      for (const run of refreshes) await askDuePurchases(run, soon());
     },
-    refresh: async () => {
-      for (const run of runs) await askDuePurchases(run, clock.now + 60_000);
-    },
-    sweepRefunds: async () => {
-      await sweepAndroidStoreRefunds(
-        { ...composeAndroidStoreSweep(configuration), ...google },
-        clock.now + 60_000,
-      );
-    },
-    sweepNotifications: async () => {
-      await sweepIosStoreNotifications(
-        { ...composeIosStoreSweep(configuration), ...ios, note: () => Promise.resolve(), appStore },
-        clock.now + 60_000,
-      );
-    },
-    queueAll: async () => {
-      const refreshing = {
-        ...refreshingOn(table, { now, wait }),
-        pause: parts.pause,
-      };
+    sweepRefunds: () => sweepAndroidStoreRefunds(composed.refundSweep, soon()),
+    sweepNotifications: () => sweepIosStoreNotifications(composed.notificationSweep, soon()),
+    /** `application refresh`: queues every purchase; the scheduled refresh asks. */
+    queueAll: async (): Promise<void> => {
+      const refreshing = { ...refreshingOn(table, { now, wait: atOnce }), pause: atOnce };
       await queueApplication(refreshing, application, { since: clock.now, only: null }, () => undefined);
     },
-    read: async (account, moment) => {
-      const answer = await world.at(moment).read(account);
-      return answer.entitlements.map(({ customerIdentifier, ...said }) => ({
-        ...said,
+    /** Endpoint 3's entitlements at a moment; `lastVerifiedAt` is empty. */
+    read: async (account: string, moment: Instant): Promise<readonly CustomerEntitlement[]> => {
+      const { entitlements } = await world.at(moment).read(account);
+      return entitlements.map((one) => ({
+        ...one,
         lastVerifiedAt: "",
-        customerIdentifier: names.get(customerIdentifier) ?? customerIdentifier,
+        customerIdentifier: names.get(one.customerIdentifier) ?? one.customerIdentifier,
       }));
     },
-    queued: async () => {
-      const stored = await table.items();
-      const purchases = stored.filter(({ sk, verifiedAt }) => sk === "PURCHASE" && Number(verifiedAt) > 0);
-      return new Map(purchases.map(({ key, askAt }) => [String(key), askAt == null ? null : Number(askAt)]));
-    },
-    violations: async () => [
+    /** Keys of the purchases for which a refresh waits in the queue. */
+    queued: async (): Promise<readonly string[]> =>
+      (await table.items())
+        .filter(({ sk, verifiedAt, askAt }) => sk === "PURCHASE" && Number(verifiedAt) > 0 && askAt != null)
+        .map(({ key }) => String(key)),
+    /** Violations of the table's invariants, and failures of the service itself. */
+    violations: async (): Promise<readonly string[]> => [
       ...failures,
       ...checkInvariants(await table.items(), { catalogOf: () => application.catalog }),
     ],

@@ -5,13 +5,7 @@ import { checkInvariants } from "../../../testing/support/table/invariants.ts";
 import { inLength } from "../../../testing/support/proof.ts";
 import type { TestTable } from "../../../testing/support/table/table.ts";
 import { toReading } from "./as-verified.ts";
-import {
-  differenceOfAccounts,
-  differenceOfEntitlements,
-  differenceOfOutcomes,
-  Names,
-  stateOf,
-} from "./comparison.ts";
+import { differenceOf, differenceOfAccounts, differenceOfOutcomes, Names, stateOf } from "./comparison.ts";
 import { factsOf, moments, renewalsIn } from "./histories.ts";
 import { END } from "./histories/choices.ts";
 import { ACCOUNTS, type Traffic } from "./traffic.ts";
@@ -104,7 +98,7 @@ export const expectTrafficAsTheModel = async (
     }
     for (const moment of at)
       expect(
-        differenceOfEntitlements(
+        differenceOf(
           names.entitlements(model.entitlementsOf(expected.customer, moment)),
           actual.entitlements(moment),
         ),

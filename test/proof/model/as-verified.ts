@@ -3,7 +3,6 @@ import type { Holding } from "../../../lib/entitlements/holding.ts";
 import { joinAll } from "../../../lib/entitlements/join.ts";
 import type { ProvenPurchase } from "../../../lib/entitlements/proven-purchase.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";
-import { isoTime } from "../../../lib/entitlements/time.ts";
 import { customerId } from "../../../lib/identifiers.ts";
 import { readOneTimeProduct } from "../../../lib/stores/android-store/one-time-product.ts";
 import {
@@ -18,54 +17,9 @@ import { isKeyless, type AndroidFact, type Fact, type ModelRequest } from "./sta
 
 /** The model's facts as the service verifies them. */
 
-/** The fact as Google's answer. */
-const toAnswer = (fact: AndroidFact): unknown =>
-  fact.kind === "subscription"
-    ? {
-        subscriptionState: `SUBSCRIPTION_STATE_${fact.state}`,
-        startTime: fact.start === null ? undefined : isoTime(fact.start),
-        lineItems: fact.lines.map(({ product, basePlan, expiry, paid, renews, leaves, replacement }) => ({
-          productId: product,
-          expiryTime: isoTime(expiry),
-          ...(paid && { latestSuccessfulOrderId: "GPA.1" }),
-          ...(basePlan !== null && { offerDetails: { basePlanId: basePlan } }),
-          autoRenewingPlan: { autoRenewEnabled: renews },
-          ...(leaves === "replaced" && { deferredItemReplacement: { productId: replacement ?? "another" } }),
-          ...(leaves === "removed" && { deferredItemRemoval: {} }),
-        })),
-        ...(fact.replaces !== null && { linkedPurchaseToken: fact.replaces }),
-        ...(fact.expired !== null && { outOfAppPurchaseContext: { expiredPurchaseToken: fact.expired } }),
-        ...(fact.obfuscated !== null && {
-          externalAccountIdentifiers: { obfuscatedExternalAccountId: fact.obfuscated },
-        }),
-        ...(fact.environment === "sandbox" && { testPurchase: {} }),
-        acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
-      }
-    : {
-        purchaseStateContext: { purchaseState: fact.state },
-        ...(fact.completedAt !== null && { purchaseCompletionTime: isoTime(fact.completedAt) }),
-        productLineItem: fact.products.map(
-          ({ product, purchaseOption, rented, consumed, quantity, unrefunded }) => ({
-            productId: product,
-            productOfferDetails: {
-              ...(purchaseOption !== null && { purchaseOptionId: purchaseOption }),
-              ...(rented && { rentOfferDetails: {} }),
-              quantity,
-              ...(unrefunded !== null && { refundableQuantity: unrefunded }),
-              consumptionState: consumed
-                ? "CONSUMPTION_STATE_CONSUMED"
-                : "CONSUMPTION_STATE_YET_TO_BE_CONSUMED",
-            },
-          }),
-        ),
-        ...(fact.obfuscated !== null && { obfuscatedExternalAccountId: fact.obfuscated }),
-        ...(fact.environment === "sandbox" && { testPurchaseContext: {} }),
-        acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING",
-      };
-
 /** Google's answer as the service reads it. */
 export const toReading = (fact: AndroidFact): VerifiedPurchase => {
-  const reading = (fact.kind === "subscription" ? readSubscription : readOneTimeProduct)(toAnswer(fact), {
+  const reading = (fact.kind === "subscription" ? readSubscription : readOneTimeProduct)(fact.answer, {
     packageName: "com.example.trails",
     purchaseToken: fact.token,
     productIdentifier: null,

@@ -1,18 +1,17 @@
 import type { CustomerEntitlement } from "../../../lib/contract/schemas.ts";
 import type { ModelOutcome, ReferenceModel } from "./reference/reference-model.ts";
-import type { ServiceAnswer } from "./model-client.ts";
+import type { ModelClient, ServiceAnswer } from "./model-client.ts";
 
 /** Pairs each of the model's customers, a number, with one of the service's. */
 export class Names {
   readonly #identifiers = new Map<number, string>();
 
-  /** Records that the two are the same customer; false when one of them is already paired with another. */
-  same(number: number, identifier: string): boolean {
-    const known = this.#identifiers.get(number);
-    if (known !== undefined) return known === identifier;
-    if ([...this.#identifiers.values()].includes(identifier)) return false;
-    this.#identifiers.set(number, identifier);
-    return true;
+  /** Records that the two are the same customer, unless one of them is already paired; returns the number's name. */
+  pair(number: number, identifier: string | undefined): string {
+    const isFree =
+      !this.#identifiers.has(number) && ![...this.#identifiers.values()].includes(identifier ?? "");
+    if (isFree && identifier !== undefined) this.#identifiers.set(number, identifier);
+    return this.of(number);
   }
 
   of(number: number): string {
@@ -29,31 +28,27 @@ export class Names {
 }
 
 /** The difference in words; null when there is none. */
+export const differenceOf = (expected: unknown, actual: unknown): string | null => {
+  const [wanted, got] = [JSON.stringify(expected), JSON.stringify(actual)];
+  return wanted === got ? null : `expected ${wanted}, answered ${got}`;
+};
+
+const codeOf = (answer: ModelOutcome | ServiceAnswer): string =>
+  answer.outcome === "refused" ? answer.code : answer.outcome;
+
 export const differenceOfOutcomes = (
   expected: ModelOutcome,
   actual: ServiceAnswer,
   names: Names,
 ): string | null => {
-  const wanted = expected.outcome === "refused" ? expected.code : expected.outcome;
-  const got = actual.outcome === "refused" ? actual.code : actual.outcome;
-  if (wanted !== got) return `expected ${wanted}, answered ${got}`;
-  if (expected.outcome !== "stored" || actual.outcome !== "stored") return null;
-  const wantedOnes = [expected.customer, ...(expected.others ?? [])];
-  const gotOnes = [actual.customer, ...actual.others];
-  const isSame =
-    wantedOnes.length === gotOnes.length &&
-    wantedOnes.every((number, index) => names.same(number, gotOnes[index] ?? ""));
-  return isSame
-    ? null
-    : `expected ${wantedOnes.map((one) => names.of(one)).join()}, answered ${gotOnes.join()}`;
-};
-
-export const differenceOfEntitlements = (
-  expected: readonly CustomerEntitlement[],
-  actual: readonly CustomerEntitlement[],
-): string | null => {
-  const [wanted, got] = [JSON.stringify(expected), JSON.stringify(actual)];
-  return wanted === got ? null : `expected ${wanted}, answered ${got}`;
+  if (expected.outcome !== "stored" || actual.outcome !== "stored")
+    return differenceOf(codeOf(expected), codeOf(actual));
+  const got = [actual.customer, ...actual.others];
+  const wanted = [expected.customer, ...(expected.others ?? [])];
+  return differenceOf(
+    wanted.map((number, index) => names.pair(number, got[index])),
+    got,
+  );
 };
 
 /** The first difference between the model's and the service's answers for these accounts and moments, or null. */
@@ -61,32 +56,32 @@ export const differenceOfAccounts = async (
   accounts: readonly string[],
   at: readonly number[],
   model: ReferenceModel,
-  read: (
-    account: string,
-    moment: number,
-  ) => Promise<{ readonly customers: readonly string[]; readonly entitlements: CustomerEntitlement[] }>,
+  read: ModelClient["account"],
   names: Names,
 ): Promise<string | null> => {
   for (const account of accounts)
     for (const moment of at) {
-      const expected = model.account(account, moment);
+      const { customers, entitlements } = model.account(account, moment);
       const actual = await read(account, moment);
-      const customers = expected.customers.map((number) => names.of(number)).sort();
-      const difference =
-        JSON.stringify(customers) === JSON.stringify([...actual.customers].sort())
-          ? differenceOfEntitlements(names.entitlements(expected.entitlements), actual.entitlements)
-          : `expected ${JSON.stringify(customers)}, answered ${JSON.stringify(actual.customers)}`;
+      const difference = differenceOf(
+        [customers.map((number) => names.of(number)).sort(), names.entitlements(entitlements)],
+        [actual.customers.toSorted(), actual.entitlements],
+      );
       if (difference !== null)
         return `account ${account} at ${new Date(moment).toISOString()}: ${difference}`;
     }
   return null;
 };
 
-/** JSON with sorted keys. */
-const canonical = (value: unknown): string =>
+/** JSON with sorted names, without hidden ones. */
+export const canonical = (value: unknown, hidden: ReadonlySet<string> = new Set()): string =>
   JSON.stringify(value, (_, part: unknown) =>
     typeof part === "object" && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      ? Object.fromEntries(
+          Object.entries(part)
+            .filter(([name]) => !hidden.has(name))
+            .sort(([a], [b]) => (a < b ? -1 : 1)),
+        )
       : part,
   );
 
@@ -116,9 +111,7 @@ export const stateOf = (items: readonly Item[]): string[] => {
           (item["sk"] === "IDENTITY" || item["sk"] === "PURCHASE") && livingOf(item["customer"]) === customer,
       );
       const hidden = new Set(["customer", "owner", "customerVersion", "revision"]);
-      const facts = owned.map((item) =>
-        canonical(Object.fromEntries(Object.entries(item).filter(([name]) => !hidden.has(name)))),
-      );
+      const facts = owned.map((item) => canonical(item, hidden));
       return canonical({ link: linkOf(link), holdings, facts: facts.sort() });
     })
     .sort();

@@ -4,7 +4,7 @@ import { appleAccounts, type AppleAccount } from "./histories/apple.ts";
 import { END, MINUTE } from "./histories/choices.ts";
 import { androidFacts } from "./histories/google.ts";
 import type { StatedRenewalInfo } from "../../../lib/stores/ios-store/renewal-info.ts";
-import type { AndroidFact, Fact } from "./stated-facts.ts";
+import { endsOf, type AndroidFact, type Fact } from "./stated-facts.ts";
 
 /** Everything the stores say about a few persons. A failing history shrinks to the choices that matter. */
 export interface History {
@@ -42,8 +42,10 @@ const boundariesOf = (fact: Fact): readonly (number | null)[] => {
       ...after(originalPurchasedAt, [DAY]),
     ];
   }
-  if (fact.kind === "one-time") return after(fact.completedAt, [0, 2 * DAY, 4 * DAY]);
-  return [fact.start, ...fact.lines.flatMap(({ expiry }) => after(expiry, [...LEEWAYS, 2 * DAY]))];
+  const timeOf = (text: string | null | undefined): number | null => (text == null ? null : Date.parse(text));
+  if (fact.kind === "one-time")
+    return after(timeOf(fact.answer.purchaseCompletionTime), [0, 2 * DAY, 4 * DAY]);
+  return [timeOf(fact.answer.startTime), ...endsOf(fact).flatMap((end) => after(end, [...LEEWAYS, 2 * DAY]))];
 };
 
 /** Boundaries of the facts and renewal infos, and the moments around each: `limit` at most, others for other facts. */

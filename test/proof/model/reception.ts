@@ -6,7 +6,7 @@ import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-
 import type { AndroidStore } from "../../../lib/stores/android-store/android-store.ts";
 import type { AndroidFact, AndroidSubscriptionFact, IosFact, ModelRequest } from "./stated-facts.ts";
 import { toReading } from "./as-verified.ts";
-import { APPLE_IDENTIFIER } from "../../../testing/support/application.ts";
+import { aVerifiedNotification } from "../../../testing/support/stores/ios-store.ts";
 
 /** Outcome of a notification. */
 export interface Received {
@@ -59,21 +59,12 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
           verifyNotification: () =>
             Promise.resolve({
               outcome: "verified",
-              payload: {
-                identifier: null,
-                kind: "DID_RENEW",
-                type: "DID_RENEW",
+              payload: aVerifiedNotification({
                 bundleIdentifier,
-                appAppleIdentifier: APPLE_IDENTIFIER,
-                signedTransaction: null,
-                signedRenewalInfo: null,
-                signedAppTransaction: null,
-                consumptionRequestReason: null,
                 isInGrace: renewal?.isInGrace ?? false,
                 environment,
                 signedAt: store.now(),
-                xcodeCertificate: null,
-              },
+              }),
             }),
           verifyNotificationParts: () =>
             Promise.resolve({

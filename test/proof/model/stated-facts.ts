@@ -1,6 +1,7 @@
 import type { AssertedBy, Environment } from "../../../lib/contract/schemas.ts";
 import type { StatedRenewalInfo } from "../../../lib/stores/ios-store/renewal-info.ts";
 import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
+import type { aOneTimeAnswer, aSubscriptionAnswer } from "../../../testing/support/stores/android-store.ts";
 
 /** What the stores say in the proofs, and the requests that bring it. */
 
@@ -11,63 +12,29 @@ interface AndroidAnswer {
   readonly store: "android-store";
   readonly environment: Environment;
   readonly token: string;
-  /** `obfuscatedExternalAccountId`; the client chooses it, so it names nobody. */
-  readonly obfuscated: string | null;
   readonly answeredAt: number;
 }
 
 /** Google's answer about a subscription. */
 export interface AndroidSubscriptionFact extends AndroidAnswer {
   readonly kind: "subscription";
-  readonly state:
-    | "ACTIVE"
-    | "CANCELED"
-    | "IN_GRACE_PERIOD"
-    | "ON_HOLD"
-    | "PAUSED"
-    | "EXPIRED"
-    | "PENDING"
-    | "PENDING_PURCHASE_CANCELED";
-  readonly start: number | null;
-  readonly lines: readonly {
-    readonly product: string;
-    readonly basePlan: string | null;
-    readonly expiry: number;
-    /** False for a deferred replacement. */
-    readonly paid: boolean;
-    readonly renews: boolean;
-    /** `deferredItemReplacement` or `deferredItemRemoval`: the line ends at its expiry, whatever its plan says. */
-    readonly leaves: "replaced" | "removed" | null;
-    /** The product that is to take its place. */
-    readonly replacement?: string;
-  }[];
-  /** `linkedPurchaseToken`. */
-  readonly replaces: string | null;
-  /** `outOfAppPurchaseContext.expiredPurchaseToken`. */
-  readonly expired: string | null;
+  readonly answer: ReturnType<typeof aSubscriptionAnswer>;
 }
 
 /** Google's answer about a one-time purchase. */
-export interface AndroidOneTimeFact extends AndroidAnswer {
+interface AndroidOneTimeFact extends AndroidAnswer {
   readonly kind: "one-time";
-  readonly state: "PURCHASED" | "CANCELLED" | "PENDING";
-  /** Null until it is paid. */
-  readonly completedAt: number | null;
-  readonly products: readonly {
-    readonly product: string;
-    readonly purchaseOption: string | null;
-    readonly rented: boolean;
-    readonly consumed: boolean;
-    readonly quantity: number;
-    /** `refundableQuantity`; null: absent. */
-    readonly unrefunded: number | null;
-  }[];
+  readonly answer: ReturnType<typeof aOneTimeAnswer>;
   /** The products that a link selected; null: all of them. A notification selects none. */
   readonly asked: readonly string[] | null;
 }
 
 export type AndroidFact = AndroidSubscriptionFact | AndroidOneTimeFact;
 export type Fact = IosFact | AndroidFact;
+
+/** Ends of a subscription's lines. */
+export const endsOf = ({ answer }: AndroidSubscriptionFact): readonly number[] =>
+  (answer.lineItems ?? []).map(({ expiryTime }) => Date.parse(expiryTime ?? ""));
 
 export interface ModelClaim {
   readonly account: string;

@@ -5,6 +5,7 @@ import type { AppleAccount } from "./histories/apple.ts";
 import { at, choice, END, MINUTE, type Made } from "./histories/choices.ts";
 import type { ModelTerms } from "./reference/reference-model.ts";
 import {
+  endsOf,
   selectingNothing,
   type AndroidFact,
   type AndroidSubscriptionFact,
@@ -55,7 +56,10 @@ const answersBeside = (
   { isDropped }: RequestScript,
 ): AndroidSubscriptionFact[] => {
   // Another subscription goes on if this one was never paid; it is told by itself.
-  if (isDropped || fact.state === "PENDING_PURCHASE_CANCELED") return [];
+  const isNeverPaid =
+    fact.kind === "subscription" &&
+    fact.answer.subscriptionState === "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED";
+  if (isDropped || isNeverPaid) return [];
   const subscriptions = android.filter((other) => other.kind === "subscription");
   const latest = new Map(subscriptions.map((other) => [other.token, other]));
   return [...latest.values()].filter(({ token }) => token !== fact.token);
@@ -172,7 +176,7 @@ const endsAhead = (history: History): number[] =>
   factsOf(history)
     .flatMap((fact) => {
       if (fact.store === "ios-store") return fact.expiresAt ?? [];
-      return fact.kind === "one-time" ? [] : fact.lines.map(({ expiry }) => expiry);
+      return fact.kind === "one-time" ? [] : endsOf(fact);
     })
     .filter((end) => end > END);
 

@@ -2,12 +2,7 @@ import fc from "fast-check";
 import { v7 as uuid } from "uuid";
 import { checkInvariants } from "../../../testing/support/table/invariants.ts";
 import { cases, TIMEOUT } from "../../../testing/support/proof.ts";
-import {
-  differenceOfAccounts,
-  differenceOfEntitlements,
-  differenceOfOutcomes,
-  Names,
-} from "../model/comparison.ts";
+import { differenceOf, differenceOfAccounts, differenceOfOutcomes, Names } from "../model/comparison.ts";
 import { statesLineage } from "../model/any-order.ts";
 import { END } from "../model/histories/choices.ts";
 import { ACCOUNTS, trafficOf } from "../model/traffic.ts";
@@ -74,7 +69,7 @@ const differenceInOrder = async (
     late = late.filter((differs) => differs() !== null);
     if (expected.outcome !== "stored" || answer.outcome !== "stored") continue;
     const differs = (): string | null =>
-      differenceOfEntitlements(
+      differenceOf(
         names.entitlements(model.entitlementsOf(expected.customer, MOMENT)),
         answer.entitlements(MOMENT),
       );

@@ -1,11 +1,11 @@
 import { createExports } from "../../../sandbox/exports/endpoint.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
-import { startTestServer, type TestServer } from "../../../testing/server.ts";
+import { startTestServer } from "../../../testing/server.ts";
 import { createTestStores, type TestStores } from "../../../testing/stores.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 
 const notified: string[] = [];
-let server: TestServer;
+let server: Awaited<ReturnType<typeof startTestServer>>;
 let stores: TestStores;
 
 beforeAll(async () => {

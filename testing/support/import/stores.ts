@@ -1,90 +1,36 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { text as textOf } from "node:stream/consumers";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import type { ApplicationId } from "../../../lib/identifiers.ts";
-import { originOf } from "../../../lib/stores/android-store/workload-identity.ts";
-import { close, listen } from "../../../local/server.ts";
-import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
-import { createIosStoreSandbox } from "../../../sandbox/ios-store/ios-store.ts";
-import { fingerprintOf, makeChain } from "../../../sandbox/ios-store/signing.ts";
 import { manifestFrom } from "../../application.ts";
+import { createTestStores } from "../../stores.ts";
+import { serve } from "../serve.ts";
 import { APPLE_ID } from "../stores/ios-store.ts";
 import { CATALOGS, PRODUCTS } from "./catalogs.ts";
 
-const chain = makeChain();
-const SECRET = "trails/app-store-key";
+const environments = ["production", "sandbox"] as const;
 
-type IosStore = ReturnType<typeof createIosStoreSandbox>;
-type AndroidStore = ReturnType<typeof createAndroidPublisherSandbox>;
-
-/** Serves both stores, and Apple's key as a secret. */
-const serve = async (ios: IosStore, android: AndroidStore) => {
-  let secretsRead = 0;
-  const answerSecret = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    secretsRead += 1;
-    const { SecretId } = JSON.parse(await textOf(request)) as { SecretId: string };
-    const found = SecretId === SECRET;
-    response.writeHead(found ? 200 : 400, { "content-type": "application/x-amz-json-1.1" });
-    const secret = { SecretString: ios.serverKey.privateKey };
-    response.end(JSON.stringify(found ? secret : { __type: "ResourceNotFoundException" }));
-  };
-  const server = createServer((request, response) => {
-    void (async () => {
-      if ((await ios.handle(request, response)) || (await android.handle(request, response))) return;
-      if (request.headers["x-amz-target"] === "secretsmanager.GetSecretValue")
-        await answerSecret(request, response);
-      else response.writeHead(404).end();
-    })();
-  });
-  const address = `http://127.0.0.1:${await listen(server, 0)}`;
-  return { address, secretsRead: () => secretsRead, stop: async () => close(server) };
-};
-
-/** An application that may ask both stores. */
-const manifestOf = (
-  { ios, android }: { readonly ios: IosStore; readonly android: AndroidStore },
-  identifier: ApplicationId,
-  app: string,
-  address: string,
-) => {
-  const { issuerIdentifier, keyIdentifier } = ios.serverKey;
-  const bundle = {
-    bundleIdentifier: app,
-    appAppleIdentifier: APPLE_ID,
-    environments: ["production", "sandbox"],
-    serverApi: { issuerIdentifier, keyIdentifier, secret: SECRET },
-  };
-  const androidPackage = {
-    packageName: app,
-    environments: ["production", "sandbox"],
-    credential: { workloadIdentity: android.externalAccount(`${address}/google`) },
-  };
-  return manifestFrom(
-    {
-      // An import moves nobody all the same.
-      application: { identifier, name: "Trails", transfers: "always" },
-      stores: { "ios-store": [bundle], "android-store": [androidPackage] },
-      entitlements: { premium: {} },
-      products: PRODUCTS,
-    },
-    originOf(`${address}/google`),
-  );
-};
-
-/** Both sandbox stores and the secret of Apple's key, served for an import of one application. */
+/** Both sandbox stores and the secret of Apple's key, served for an import of one application, which may ask both. */
 export const serveImportStores = async (identifier: ApplicationId, now: () => Instant) => {
   const app = `com.example.t${identifier.replaceAll("-", "")}`;
-  const ios = createIosStoreSandbox({
-    prefix: "/apple",
-    signer: chain,
-    bundleIdentifier: app,
-    appAppleIdentifier: APPLE_ID,
-    now,
-    notificationUrl: null,
-    saved: null,
+  let secretsRead = 0;
+  const { address, stop } = await serve(async (request, response) => {
+    if (request.headers["x-amz-target"] === "secretsmanager.GetSecretValue") secretsRead += 1;
+    for (const mount of stores.mounts) if (await mount(request, response)) return;
+    response.writeHead(404).end();
   });
-  const android = createAndroidPublisherSandbox({ now, prefix: "/google" });
-  const { address, secretsRead, stop } = await serve(ios, android);
+  const stores = createTestStores(address, now, () => false);
+  const { ios, android, environment } = stores;
+  const { issuerIdentifier, keyIdentifier } = ios.serverKey;
+  const serverApi = { issuerIdentifier, keyIdentifier, secret: "replaced" };
+  const manifest = manifestFrom({
+    // An import moves nobody all the same.
+    application: { identifier, name: "Trails", transfers: "always" },
+    stores: {
+      "ios-store": [{ bundleIdentifier: app, appAppleIdentifier: APPLE_ID, environments, serverApi }],
+      "android-store": [{ packageName: app, environments, credential: { secret: "replaced" } }],
+    },
+    entitlements: { premium: {} },
+    products: PRODUCTS,
+  });
   return {
     app,
     catalogs: {
@@ -93,16 +39,10 @@ export const serveImportStores = async (identifier: ApplicationId, now: () => In
     },
     ios,
     android,
-    manifest: manifestOf({ ios, android }, identifier, app, address),
+    manifest: stores.withCredentials(manifest),
     /** Variables by which the operator reaches the stores. */
-    environment: {
-      APP_STORE_SERVER_URL: `${address}/apple`,
-      ANDROID_PUBLISHER_URL: `${address}/google`,
-      IOS_STORE_TRUSTED_ROOTS: fingerprintOf(chain.root),
-      AWS_ENDPOINT_URL_SECRETS_MANAGER: address,
-      AWS_ENDPOINT_URL_STS: "",
-    },
-    secretsRead,
+    environment: { ...environment, AWS_ENDPOINT_URL_STS: "" },
+    secretsRead: () => secretsRead,
     stop,
   };
 };

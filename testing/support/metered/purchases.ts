@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { DAY } from "../../../lib/duration.ts";
 import { makeChain, signJws, type JwsSigner, type SigningChain } from "../../../sandbox/ios-store/signing.ts";
 import {
@@ -7,8 +8,8 @@ import {
   type SandboxCustomer,
   type SandboxTransaction,
 } from "../../../sandbox/ios-store/shop/app-store.ts";
-import { signNotification } from "../../../sandbox/ios-store/notifications/notifications.ts";
 import { DEMO } from "../../../local/demo.ts";
+import { aNotification, aRenewalInfo } from "../stores/ios-store.ts";
 
 /** Signed purchases as an app sends them, with throw-away certificates about as large as the App Store's. */
 
@@ -79,54 +80,38 @@ export const signedRequest = (
   ),
 });
 
+const renewalInfoOf = (
+  { appTransactionIdentifier }: SandboxCustomer,
+  { originalTransactionIdentifier, productIdentifier, ...dates }: SandboxTransaction,
+) =>
+  aRenewalInfo({
+    originalTransactionId: originalTransactionIdentifier,
+    productId: productIdentifier,
+    autoRenewProductId: productIdentifier,
+    signedDate: dates.signedDate,
+    recentSubscriptionStartDate: dates.purchaseDate,
+    renewalDate: dates.expiresDate,
+    appTransactionId: appTransactionIdentifier,
+  });
+
 /** Renewal info of a subscription that will renew. */
 export const signedRenewalInfo = (
-  { appTransactionIdentifier }: SandboxCustomer,
-  {
-    originalTransactionIdentifier,
-    productIdentifier,
-    purchaseDate,
-    expiresDate,
-    signedDate,
-  }: SandboxTransaction,
+  device: SandboxCustomer,
+  bought: SandboxTransaction,
   signer: JwsSigner,
-): string =>
-  signJws(
-    {
-      originalTransactionId: originalTransactionIdentifier,
-      productId: productIdentifier,
-      autoRenewProductId: productIdentifier,
-      autoRenewStatus: 1,
-      renewalPrice: 4990,
-      currency: "USD",
-      signedDate,
-      environment: "Production",
-      recentSubscriptionStartDate: purchaseDate,
-      renewalDate: expiresDate,
-      appTransactionId: appTransactionIdentifier,
-    },
-    signer,
-  );
+): string => signJws(renewalInfoOf(device, bought), signer);
 
 /** App Store Server Notification of a renewal. */
 export const signedRenewalNotification = (
   device: SandboxCustomer,
   renewal: SandboxTransaction,
   signer: JwsSigner,
-): string =>
-  signNotification(
-    {
-      notificationType: "DID_RENEW",
-      signedDate: renewal.signedDate,
-      data: {
-        appAppleId: APPLE_ID,
-        bundleId: BUNDLE,
-        bundleVersion: "1",
-        environment: "Production",
-        status: 1,
-        signedTransactionInfo: signJws(transactionPayload(device, renewal), signer),
-        signedRenewalInfo: signedRenewalInfo(device, renewal, signer),
-      },
-    },
-    signer,
-  );
+): string => {
+  const parts = {
+    transaction: transactionPayload(device, renewal),
+    renewalInfo: renewalInfoOf(device, renewal),
+  };
+  const fields = { notificationUUID: randomUUID(), signedDate: renewal.signedDate };
+  const app = { appAppleId: APPLE_ID, bundleId: BUNDLE };
+  return signJws(aNotification(signer, parts, fields, app), signer);
+};

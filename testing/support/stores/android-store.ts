@@ -1,5 +1,3 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import {
   createAndroidPublisherSandbox,
@@ -12,6 +10,7 @@ import {
   type AndroidStore,
 } from "../../../lib/stores/android-store/android-store.ts";
 import type { StoreClientOptions } from "../../../lib/stores/store-client.ts";
+import { serve } from "../serve.ts";
 
 export const PACKAGE_NAME = "com.example.trails";
 const PREFIX = "/sandbox/android-publisher";
@@ -36,29 +35,20 @@ export interface LocalAndroidStore {
   close(): Promise<void>;
 }
 
-/** The sandbox on a free port, under a path prefix. Signs with dummy AWS credentials. */
+/** The sandbox on a free port, under a path prefix. */
 export const startAndroidStore = async (
   sandboxOptions: Partial<SandboxOptions> = {},
 ): Promise<LocalAndroidStore> => {
-  process.env["AWS_REGION"] ??= "us-east-1";
-  process.env["AWS_ACCESS_KEY_ID"] ??= "local";
-  process.env["AWS_SECRET_ACCESS_KEY"] ??= "local";
   const sandbox = createAndroidPublisherSandbox({
     now: () => NOW,
     prefix: PREFIX,
     packageNames: [PACKAGE_NAME],
     ...sandboxOptions,
   });
-  const server = createServer((request, response) => {
-    sandbox.handle(request, response).then(
-      (handled) => handled || response.writeHead(404).end(),
-      (error: unknown) => response.writeHead(500).end(String(error)),
-    );
+  const { address, stop } = await serve(async (request, response) => {
+    if (!(await sandbox.handle(request, response))) response.writeHead(404).end();
   });
-  const listening = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", listening.resolve);
-  await listening.promise;
-  const rootUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PREFIX}/`;
+  const rootUrl = `${address}${PREFIX}/`;
   return {
     sandbox,
     rootUrl,
@@ -74,12 +64,7 @@ export const startAndroidStore = async (
         timing: TIMING,
         ...options,
       }),
-    close: async () => {
-      const closed = Promise.withResolvers<void>();
-      server.close(() => closed.resolve());
-      server.closeAllConnections();
-      await closed.promise;
-    },
+    close: stop,
   };
 };
 

@@ -1,8 +1,7 @@
-import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { exportJWK, generateKeyPair, SignJWT, type JWK, type JWTPayload } from "jose";
 import type { Instant } from "../../../lib/entitlements/time.ts";
+import { serve } from "../serve.ts";
 
 export const SERVICE_ACCOUNT = "play-push@trails.iam.gserviceaccount.com";
 export const AUDIENCE = "https://api.example.com/v1/notifications/android-store";
@@ -64,14 +63,12 @@ export const startKeyServer = async (...first: readonly PublicKey[]): Promise<Ke
     };
   let requests = 0;
   let answer = withKeys(first);
-  const server = createServer((_, response) => {
+  const { address, stop } = await serve((_, response) => {
     requests += 1;
     answer(response);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/oauth2/v3/certs`,
+    url: `${address}/oauth2/v3/certs`,
     requests: () => requests,
     serve: (...keys) => {
       answer = withKeys(keys);
@@ -79,10 +76,6 @@ export const startKeyServer = async (...first: readonly PublicKey[]): Promise<Ke
     answer: (how) => {
       answer = how;
     },
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    close: stop,
   };
 };

@@ -84,167 +84,181 @@ const livingOf = ({ customers }: Tenant, identifier: string): Customer | "missin
   }
 };
 
-const checkHoldings = (
-  violations: Violations,
-  tenant: Tenant,
-  customer: Customer,
-  owned: ReadonlyMap<string, Purchase>,
-  options: InvariantOptions,
-): void => {
-  const held = new Map(customer.holdings.map((holding) => [referenceOf(holding), holding]));
-  violations.check(held.size === customer.holdings.length, `${customer.key} holds a purchase twice`);
+/** What the checks of one application share. */
+interface Checking {
+  readonly check: Violations["check"];
+  readonly violations: Violations;
+  readonly tenant: Tenant;
+  readonly options: InvariantOptions;
+}
+
+type Owned = ReadonlyMap<string, Purchase>;
+
+const checkHoldings = ({ check, tenant, options }: Checking, customer: Customer, owned: Owned): void => {
+  const { key, holdings } = customer;
+  const held = new Map(holdings.map((holding) => [referenceOf(holding), holding]));
+  check(held.size === holdings.length, `${key} holds a purchase twice`);
   for (const [reference, holding] of held) {
     const purchase = owned.get(reference);
-    if (purchase === undefined) {
-      violations.check(false, `${customer.key} holds ${reference}, which it does not own`);
-      continue;
-    }
-    const current = linesText(linesThatGrant(purchase)) === linesText(holding.lines);
-    violations.check(current, `${customer.key} holds ${reference} with other lines than the purchase has`);
+    const lines = purchase === undefined ? null : linesText(linesThatGrant(purchase));
+    check(lines !== null, `${key} holds ${reference}, which it does not own`);
+    check(
+      lines === null || lines === linesText(holding.lines),
+      `${key} holds ${reference} with other lines than the purchase has`,
+    );
   }
-
-  if (text(customer.holdings).length > BOUNDED_FROM_BYTES) return;
+  if (text(holdings).length > BOUNDED_FROM_BYTES) return;
   const catalog = options.catalogOf?.(tenant.application);
   const isCrowded = ({ environment }: Purchase): boolean =>
-    customer.holdings.filter((holding) => holding.environment === environment).length >= HELD_PER_ENTITLEMENT;
+    holdings.filter((holding) => holding.environment === environment).length >= HELD_PER_ENTITLEMENT;
   for (const [reference, purchase] of owned) {
     const lines = linesThatGrant(purchase);
     if (lines.length === 0 || held.has(reference) || isCrowded(purchase)) continue;
     // A subscription or non-consumable counts once it is mapped; anything else only if it is mapped now.
     const sold = lines.every(isRepeatable) ? catalog : EVERYTHING_SOLD;
     const mayGrant = sold !== undefined && grantsEver(purchase, sold);
-    violations.check(!mayGrant, `${customer.key} owns ${reference} and does not hold it`);
+    check(!mayGrant, `${key} owns ${reference} and does not hold it`);
   }
 };
 
-const checkTenant = (violations: Violations, tenant: Tenant, options: InvariantOptions): void => {
-  for (const violation of tellingViolations(tenant.telling)) violations.check(false, violation);
+/** The purchases of each living customer, and the customers that identities and purchases name. */
+const ownersIn = ({ check, tenant }: Checking) => {
   const named = new Set<string>();
   const owned = new Map<string, Map<string, Purchase>>();
-  for (const { customer, purchase } of tenant.purchases) {
+  const ownerOf = ({ key, customer }: Tenant["identities"][number]): string | null => {
     const living = livingOf(tenant, customer);
-    if (typeof living !== "object") continue;
-    const purchases = owned.get(living.customer) ?? new Map<string, Purchase>();
-    owned.set(living.customer, purchases.set(referenceOf(purchase), purchase));
+    check(typeof living === "object", `${key} belongs to ${customer}, which is ${String(living)}`);
+    if (typeof living !== "object") return null;
+    named.add(living.customer);
+    return living.customer;
+  };
+  for (const identity of tenant.identities) ownerOf(identity);
+  for (const item of tenant.purchases) {
+    const owner = ownerOf(item);
+    if (owner === null) continue;
+    const purchases = owned.get(owner) ?? new Map<string, Purchase>();
+    owned.set(owner, purchases.set(referenceOf(item.purchase), item.purchase));
   }
-  for (const { key, customer } of [...tenant.identities, ...tenant.purchases]) {
-    const living = livingOf(tenant, customer);
-    violations.check(typeof living === "object", `${key} belongs to ${customer}, which is ${String(living)}`);
-    if (typeof living === "object") named.add(living.customer);
-  }
+  return { named, owned };
+};
 
-  for (const customer of tenant.customers.values()) {
-    const { key, aliasOf, link, holdings, hasPurchased, absorbed, unsettled } = customer;
-    if (aliasOf !== null) {
-      const living = livingOf(tenant, aliasOf);
-      violations.check(
-        typeof living === "object",
-        `${key} is an alias of ${aliasOf}, which is ${String(living)}`,
+const checkAlias = (
+  { check, tenant }: Checking,
+  { key, link, holdings }: Customer,
+  aliasOf: string,
+): void => {
+  const living = livingOf(tenant, aliasOf);
+  check(typeof living === "object", `${key} is an alias of ${aliasOf}, which is ${String(living)}`);
+  check(link === null && holdings.length === 0, `${key} is an alias, and has a link or holdings of its own`);
+};
+
+const checkLiving = (checking: Checking, customer: Customer): void => {
+  const { check, violations, tenant, options } = checking;
+  const { key, link, holdings, absorbed, unsettled } = customer;
+  const sides = tenant.accounts.filter(({ sk }) => sk === `CUSTOMER#${customer.customer}`);
+  const accounts = text(sides.map(({ account }) => account));
+  const moves = !unsettled || options.crashedMoves === true;
+  check(moves, `${key} has moved, and is not at its account yet`);
+  check(link !== null || absorbed.length === 0, `${key} has no account, and lists what it absorbed there`);
+  check(
+    accounts === text(link === null || unsettled ? [] : [link.account]),
+    `${key} is linked to ${link?.account ?? "nobody"}, and is under ${accounts}`,
+  );
+  for (const { item } of sides)
+    violations.of(item, (side) => {
+      const copy = side.parse(accountCustomerItem);
+      side.check(copy.customer === customer.customer, `says it is ${copy.customer}`);
+      side.check(
+        text(decodeHoldings(copy.holdings)) === text(holdings),
+        "has other holdings than its customer",
       );
-      violations.check(link === null, `${key} is an alias, and has a link of its own`);
-      violations.check(holdings.length === 0, `${key} is an alias, and has holdings of its own`);
+      side.check(
+        copy.assertedBy === link?.assertedBy && text(copy.absorbed) === text(absorbed),
+        "says otherwise than its customer who asserted its link, or whom it absorbed",
+      );
+    });
+};
+
+const checkCustomers = (checking: Checking): void => {
+  const { named, owned } = ownersIn(checking);
+  for (const customer of checking.tenant.customers.values()) {
+    const { key, aliasOf, hasPurchased } = customer;
+    if (aliasOf !== null) {
+      checkAlias(checking, customer, aliasOf);
       continue;
     }
-    checkHoldings(violations, tenant, customer, owned.get(customer.customer) ?? new Map(), options);
-    const owns = owned.has(customer.customer);
-    violations.check(
-      owns === hasPurchased,
-      `${key} says that it has ${hasPurchased ? "" : "never "}purchased, and owns ${owns ? "some" : "no"} purchases`,
+    const purchases = owned.get(customer.customer);
+    checkHoldings(checking, customer, purchases ?? new Map());
+    checking.check(
+      (purchases !== undefined) === hasPurchased,
+      `${key} says that it has ${hasPurchased ? "" : "never "}purchased, and owns ${purchases?.size ?? 0} purchases`,
     );
-    violations.check(named.has(customer.customer), `nothing names ${key}, so nobody will ever find it`);
-    const sides = tenant.accounts.filter(({ sk }) => sk === `CUSTOMER#${customer.customer}`);
-    violations.check(
-      !unsettled || options.crashedMoves === true,
-      `${key} has moved, and is not at its account yet`,
-    );
-    violations.check(
-      link !== null || absorbed.length === 0,
-      `${key} has no account, and lists what it absorbed there`,
-    );
-    violations.check(
-      text(sides.map(({ account }) => account)) === text(link === null || unsettled ? [] : [link.account]),
-      `${key} is linked to ${link?.account ?? "nobody"}, and is under ${text(sides.map(({ account }) => account))}`,
-    );
-    for (const { item } of sides) {
-      const copy = violations.parse(accountCustomerItem, item);
-      if (copy === null) continue;
-      violations.check(copy.customer === customer.customer, `${keyOf(item)} says it is ${copy.customer}`);
-      violations.check(
-        text(decodeHoldings(copy.holdings)) === text(holdings),
-        `${keyOf(item)} has other holdings than its customer`,
-      );
-      violations.check(
-        copy.assertedBy === link?.assertedBy && text(copy.absorbed) === text(absorbed),
-        `${keyOf(item)} says otherwise than its customer who asserted its link, or whom it absorbed`,
-      );
-    }
+    checking.check(named.has(customer.customer), `nothing names ${key}, so nobody will ever find it`);
+    checkLiving(checking, customer);
   }
+};
 
+const checkAccounts = ({ check, tenant, options }: Checking): void => {
+  const customers = [...tenant.customers.values()];
   for (const { account, sk, item } of tenant.accounts) {
     const customer = tenant.customers.get(sk.replace(/^CUSTOMER#/, ""));
     const isLive = customer !== undefined && customer.aliasOf === null;
-    const isAbsorbed = [...tenant.customers.values()].some(
+    const isAbsorbed = customers.some(
       ({ link, absorbed }) =>
         link?.account === account && absorbed.some((other) => sk === `CUSTOMER#${other}`),
     );
-    violations.check(isLive || isAbsorbed, `${keyOf(item)} is of a customer that does not live`);
+    check(isLive || isAbsorbed, `${keyOf(item)} is of a customer that does not live`);
     // An unfinished move leaves the item without a time to live. It grants nothing and is deleted with its survivor.
-    violations.check(
+    check(
       isLive || "expiresAt" in item || options.crashedMoves === true,
       `${keyOf(item)} is of an absorbed customer, and stays for ever`,
     );
   }
-
-  const claimed = (account: string, counter: string): number =>
-    [...tenant.customers.values()].filter(
-      ({ link, environment }) =>
-        link?.account === account && link.assertedBy === "client" && claimsCounter(environment) === counter,
-    ).length;
-  const counted = new Set([
-    ...tenant.claims.keys(),
-    ...[...tenant.customers.values()].flatMap(({ link }) => (link === null ? [] : [link.account])),
-  ]);
-  for (const account of counted)
-    for (const counter of ["production", "other"] as const)
-      violations.check(
-        (tenant.claims.get(account)?.[counter] ?? 0) === claimed(account, counter),
-        `account ${account} counts ${tenant.claims.get(account)?.[counter] ?? 0} claims of ${counter}, and has ${claimed(account, counter)}`,
+  const linked = customers.flatMap(({ link }) => (link === null ? [] : [link.account]));
+  for (const account of new Set([...tenant.claims.keys(), ...linked]))
+    for (const counter of ["production", "other"] as const) {
+      const counted = tenant.claims.get(account)?.[counter] ?? 0;
+      const claims = customers.filter(
+        ({ link, environment }) =>
+          link?.account === account && link.assertedBy === "client" && claimsCounter(environment) === counter,
       );
+      check(
+        counted === claims.length,
+        `account ${account} counts ${counted} claims of ${counter}, and has ${claims.length}`,
+      );
+    }
+};
 
+const checkPurchases = ({ check, tenant }: Checking): void => {
   const references = new Set(tenant.purchases.map(({ purchase }) => referenceOf(purchase)));
-  for (const { key, purchase } of tenant.purchases)
-    if (purchase.replacedBy !== null)
-      violations.check(
-        purchase.replacedBy !== purchase.key &&
-          [references, tenant.erasedPurchases].some((known) =>
-            known.has(referenceOf({ ...purchase, key: purchase.replacedBy ?? purchase.key })),
-          ),
-        `${key} is replaced by a purchase that is not there`,
-      );
-
   const queued = new Set(tenant.asks);
-  for (const { key, ask } of tenant.purchases)
-    violations.check(
-      ask === null || queued.delete(ask),
-      `${key} waits for a question that is not in its queue`,
+  for (const { key, purchase, ask } of tenant.purchases) {
+    const { replacedBy } = purchase;
+    const newer = replacedBy === null ? null : referenceOf({ ...purchase, key: replacedBy });
+    check(
+      newer === null ||
+        (replacedBy !== purchase.key && (references.has(newer) || tenant.erasedPurchases.has(newer))),
+      `${key} is replaced by a purchase that is not there`,
     );
-  for (const ask of queued)
-    violations.check(false, `${ask} is in a queue, and its purchase does not wait for it`);
+    check(ask === null || queued.delete(ask), `${key} waits for a question that is not in its queue`);
+  }
+  for (const ask of queued) check(false, `${ask} is in a queue, and its purchase does not wait for it`);
 };
 
 /** Every violation of an invariant, each in a sentence that names its item; empty when there are none. */
 export const checkInvariants = (items: readonly StoredItem[], options: InvariantOptions = {}): string[] => {
   const violations = new Violations();
-  const tenants = tenantsIn(violations, items, options.except ?? new Set());
+  const { check } = violations;
   const owners = new Map<string, string>();
-  for (const tenant of tenants) {
-    checkTenant(violations, tenant, options);
+  for (const tenant of tenantsIn(violations, items, options.except ?? new Set())) {
+    const checking = { check, violations, tenant, options };
+    for (const violation of tellingViolations(tenant.telling)) check(false, violation);
+    checkCustomers(checking);
+    checkAccounts(checking);
+    checkPurchases(checking);
     for (const customer of tenant.customers.keys()) {
       const other = owners.get(customer);
-      violations.check(
-        other === undefined,
-        `${customer} is a customer of ${other} and of ${tenant.application}`,
-      );
+      check(other === undefined, `${customer} is a customer of ${other} and of ${tenant.application}`);
       owners.set(customer, tenant.application);
     }
   }

@@ -1,9 +1,9 @@
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage } from "node:http";
 import * as z from "zod";
 import type { ItemKind } from "../../../lib/contract/table-access.ts";
 import { partitionPatterns } from "../../../lib/table/key-patterns.ts";
 import type { Assembly } from "../../../local/lambda/assembly.ts";
+import { startProxy, type ProxiedRequest } from "./proxy.ts";
 
 /** One item's part of a request to DynamoDB, as IAM authorizes it. */
 export interface Access {
@@ -194,11 +194,10 @@ export const startRoleGate = async (assembly: Assembly, target: string): Promise
   const denied = new Map<string, Access>();
   let failing: string | null = null;
 
-  const isRefused = (incoming: IncomingMessage, body: Buffer): boolean => {
+  const isRefused = ({ incoming, operation, body }: ProxiedRequest): boolean => {
     const key = accessKeyOf(incoming);
     const [id, grants] = [...roles].find(([logicalId]) => key.startsWith(logicalId)) ?? [];
     if (id === undefined || grants === undefined) return false;
-    const operation = String(incoming.headers["x-amz-target"]).split(".").at(-1) ?? "";
     const parts = partsOf(operation, JSON.parse(body.toString())).map((part) => ({ ...part, function: id }));
     const refused = parts.filter(
       ({ action, partitionKey }) =>
@@ -213,32 +212,14 @@ export const startRoleGate = async (assembly: Assembly, target: string): Promise
     return false;
   };
 
-  const server = createServer((incoming, response) => {
-    void (async () => {
-      const body = Buffer.concat(await incoming.toArray());
-      if (failing !== null && accessKeyOf(incoming).startsWith(failing)) {
-        response.writeHead(500).end();
-        return;
-      }
-      if (isRefused(incoming, body)) {
-        response.writeHead(400, { "content-type": "application/x-amz-json-1.0" }).end(REFUSAL);
-        return;
-      }
-      const { host: _, connection: __, "content-length": ___, ...headers } = incoming.headers;
-      const answer = await fetch(target, {
-        method: incoming.method ?? "POST",
-        headers: Object.entries(headers).map(([name, value]) => [name, String(value)]),
-        body,
-      });
-      response.writeHead(answer.status, {
-        "content-type": answer.headers.get("content-type") ?? "application/x-amz-json-1.0",
-      });
-      response.end(Buffer.from(await answer.arrayBuffer()));
-    })().catch(() => response.destroy());
+  const { address, stop } = await startProxy(target, async (request, response, pass) => {
+    if (failing !== null && accessKeyOf(request.incoming).startsWith(failing)) response.writeHead(500).end();
+    else if (isRefused(request))
+      response.writeHead(400, { "content-type": "application/x-amz-json-1.0" }).end(REFUSAL);
+    else (await pass())();
   });
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: address,
     get allowed() {
       return [...allowed.values()];
     },
@@ -248,9 +229,6 @@ export const startRoleGate = async (assembly: Assembly, target: string): Promise
     failFor: (name) => {
       failing = name;
     },
-    stop: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => void server.close(resolve));
-    },
+    stop,
   };
 };

@@ -53,8 +53,6 @@ export interface Tenant {
   readonly asks: Set<string>;
   /** References of purchases that were erased. */
   readonly erasedPurchases: Set<string>;
-  /** Customers that an operator has erased. */
-  readonly erased: Set<string>;
   /** Looks, changes and deliveries. */
   readonly telling: StoredItem[];
 }
@@ -67,17 +65,30 @@ export const referenceOf = ({
   key,
 }: Pick<Purchase, "store" | "environment" | "key">): string => `${store}#${environment}#${key}`;
 
+/** What does not hold, each in a sentence. */
 export class Violations {
   readonly found: string[] = [];
 
-  check(holds: boolean, violation: string): void {
+  readonly check = (holds: boolean, violation: string): void => {
     if (!holds) this.found.push(violation);
-  }
+  };
 
-  parse<Schema extends z.core.$ZodType>(schema: () => Schema, item: StoredItem): z.output<Schema> | null {
-    const parsed = z.safeParse(schema(), item);
-    if (parsed.success) return parsed.data;
-    this.found.push(`${keyOf(item)} is not of its shape: ${parsed.error.message}`);
-    return null;
+  /** Checks of one item: the sentences begin with its key. A malformed item has no further ones. */
+  of(item: StoredItem, checks: (checked: CheckedItem) => void): void {
+    try {
+      checks({
+        check: (holds, violation) => this.check(holds, `${keyOf(item)} ${violation}`),
+        parse: (schema) => z.parse(schema(), item),
+      });
+    } catch (error) {
+      if (!(error instanceof z.core.$ZodError)) throw error;
+      this.found.push(`${keyOf(item)} is not of its shape: ${error.message}`);
+    }
   }
+}
+
+export interface CheckedItem {
+  check(holds: boolean, violation: string): void;
+  /** @throws ZodError */
+  parse<Schema extends z.core.$ZodType>(schema: () => Schema): z.output<Schema>;
 }

@@ -21,6 +21,7 @@ import {
   referenceOf,
   text,
   Violations,
+  type CheckedItem,
   type StoredItem,
   type Tenant,
   applicationPartitionItem,
@@ -28,11 +29,170 @@ import {
   PARTITION,
 } from "./stored-items.ts";
 
-const checkOwner = (violations: Violations, item: StoredItem, application: string, customer: string): void =>
-  violations.check(
-    item["owner"] === `APPLICATION#${application}#CUSTOMER#${customer}`,
-    `${keyOf(item)} is in the index under ${String(item["owner"])}, and belongs to ${customer}`,
+/** An item of an application. */
+interface Placed extends CheckedItem {
+  readonly item: StoredItem;
+  readonly sk: string;
+  /** What follows the kind in its partition key. */
+  readonly rest: string;
+  readonly tenant: Tenant;
+  readonly index: Index;
+}
+
+/** Bundles, packages and credentials, by the application that has them on either side. */
+const createIndex = () => ({
+  registrations: new Map<string, string>(),
+  configurations: [] as (readonly [store: string, application: string])[],
+  credentials: new Map<string, string>(),
+  listed: [] as (readonly [credential: string, application: string])[],
+});
+type Index = ReturnType<typeof createIndex>;
+
+const newTenant = (application: string): Tenant => ({
+  application,
+  customers: new Map(),
+  claims: new Map(),
+  accounts: [],
+  identities: [],
+  purchases: [],
+  asks: new Set(),
+  erasedPurchases: new Set(),
+  telling: [],
+});
+
+const checkOwner = ({ check, item, tenant }: Placed, customer: string): void =>
+  check(
+    item["owner"] === `APPLICATION#${tenant.application}#CUSTOMER#${customer}`,
+    `is in the index under ${String(item["owner"])}, and belongs to ${customer}`,
   );
+
+const readTombstone = ({ check, parse, item, tenant, rest }: Placed, kind: string): void => {
+  check(kind === "IDENTITY" || kind === "PURCHASE", "is a tombstone of what leaves none");
+  parse(tombstoneItem);
+  const names = text(Object.keys(item).sort());
+  check(names === text(["erasedUntil", "expiresAt", "pk", "sk"]), "is a tombstone, and keeps more");
+  if (kind === "PURCHASE") tenant.erasedPurchases.add(rest);
+};
+
+const readConfiguration = ({ check, parse, sk, tenant, index }: Placed): void => {
+  const { application } = tenant;
+  const described = parse(() => applicationPartitionItem);
+  if ("identifier" in described) check(described.identifier === application, "names another application");
+  if (described.kind === "ios-store" || described.kind === "android-store")
+    index.configurations.push([sk, application]);
+  if (described.kind !== "credential-index") return;
+  check(described.application === application, "names another application");
+  index.listed.push([described.keyIdentifier, application]);
+};
+
+const readCustomer = (placed: Placed): void => {
+  const { check, parse, item, sk, rest, tenant } = placed;
+  const customer = parse(customerItem);
+  check(sk === "CUSTOMER", "has an unknown sort key");
+  check(customer.customer === rest, `says it is ${customer.customer}`);
+  check(customer.version > 0, `has the version ${customer.version}`);
+  const holdings = decodeHoldings(customer.holdings);
+  tenant.customers.set(rest, { ...customer, key: keyOf(item), holdings });
+  if (customer.aliasOf === null) check(!("owner" in item), "lives, and is in the index as an alias");
+  else checkOwner(placed, customer.aliasOf);
+};
+
+const readIdentity = (placed: Placed): void => {
+  const { check, parse, item, sk, tenant } = placed;
+  const { customer } = parse(identityItem);
+  check(sk === "IDENTITY", "has an unknown sort key");
+  tenant.identities.push({ key: keyOf(item), customer });
+  checkOwner(placed, customer);
+};
+
+const readPurchase = (placed: Placed): void => {
+  const { check, parse, item, sk, rest, tenant } = placed;
+  const purchase = parse(purchaseItem);
+  const { customer, askAt, askBecause, acknowledgement, bundleOrPackage } = purchase;
+  const reference = referenceOf(purchase);
+  check(sk === "PURCHASE", "has an unknown sort key");
+  check(rest === reference, `is of ${reference}`);
+  check(
+    acknowledgement === undefined || askAt !== undefined,
+    "waits for an acknowledgement, and nothing is due",
+  );
+  const renewal = purchase.renewal === undefined ? null : renewalCodec.decode(purchase.renewal);
+  tenant.purchases.push({
+    key: keyOf(item),
+    customer,
+    purchase: { ...purchase, lines: linesCodec.decode(purchase.lines), renewal },
+    ask: askAt === undefined ? null : text([reference, bundleOrPackage, askAt, askBecause, acknowledgement]),
+  });
+  checkOwner(placed, customer);
+};
+
+const readAsk = ({ check, parse, sk, rest, tenant }: Placed): void => {
+  if (sk === "STATE" || sk === "SWEEP") return;
+  const { environment, key, dueAt, because, source, acknowledgement } = parse(askItem);
+  const place = bundleOrPackageOf(source);
+  check(
+    rest === `${source.store}#${place}#${environment}` && sk === `${isoTime(dueAt)}#${key}`,
+    "is in another queue than its purchase",
+  );
+  const reference = referenceOf({ store: source.store, environment, key });
+  tenant.asks.add(text([reference, place, dueAt, because, acknowledgement]));
+};
+
+const readAccount = ({ check, parse, item, sk, rest, tenant }: Placed): void => {
+  check(!("owner" in item), "is in the index of owners");
+  if (sk !== "CLAIMS") {
+    tenant.accounts.push({ account: rest, sk, item });
+    return;
+  }
+  const counts = parse(accountClaimsItem);
+  tenant.claims.set(rest, counts);
+  check(
+    Object.values(counts).some((count) => count !== undefined && count > 0),
+    "counts no claims, and names the account",
+  );
+};
+
+const readTelling = ({ item, tenant }: Placed): void => void tenant.telling.push(item);
+
+/** By the kind in the partition key; of no kind: the application's own items. */
+const READERS: Readonly<Record<string, (placed: Placed) => void>> = {
+  "": readConfiguration,
+  CUSTOMER: readCustomer,
+  IDENTITY: readIdentity,
+  PURCHASE: readPurchase,
+  ASK: readAsk,
+  ACCOUNT: readAccount,
+  CHANGED: readTelling,
+  TOLD: readTelling,
+  CHANGES: readTelling,
+  DESTINATION: readTelling,
+  FORWARD: ({ parse, sk }) => {
+    if (sk !== "HEALTH") parse(forwardItem);
+  },
+  TRANSFERS: ({ parse }) => void parse(transferItem),
+  AUDIT: ({ parse }) => void parse(auditItem),
+};
+
+/** An item of no application's partition. */
+const readOther = (
+  { check, parse }: CheckedItem,
+  { pk, sk }: StoredItem,
+  { registrations, credentials }: Index,
+  except: ReadonlySet<string>,
+): void => {
+  const partition = String(pk);
+  if (partition.startsWith("STORE#") && sk === "STORE") {
+    const { application } = parse(storeRegistrationItem);
+    if (!except.has(application)) registrations.set(partition, application);
+  } else if (partition.startsWith("CREDENTIAL#") && sk === "CREDENTIAL") {
+    const { application, keyIdentifier } = parse(credentialItem);
+    if (!except.has(application)) credentials.set(keyIdentifier, application);
+  } else if (partition === partitions.notifications) {
+    const { application, store, environment, bundleOrPackage } = parse(notificationItem);
+    const own = `${application}#${store}#${environment}#${bundleOrPackage}`;
+    check(except.has(application) || sk === own, "names another store or application");
+  } else check(partition === "APPLICATIONS", "is of no known kind");
+};
 
 /** The items of a table by application, each checked for its shape and its key. */
 export const tenantsIn = (
@@ -41,192 +201,27 @@ export const tenantsIn = (
   except: ReadonlySet<string>,
 ): Tenant[] => {
   const tenants = new Map<string, Tenant>();
-  const tenantOf = (application: string): Tenant => {
-    const known = tenants.get(application);
-    if (known !== undefined) return known;
-    const tenant: Tenant = {
-      application,
-      customers: new Map(),
-      claims: new Map(),
-      accounts: [],
-      identities: [],
-      purchases: [],
-      asks: new Set(),
-      erasedPurchases: new Set(),
-      erased: new Set(),
-      telling: [],
-    };
-    tenants.set(application, tenant);
-    return tenant;
+  const index = createIndex();
+  for (const item of items)
+    violations.of(item, (checked) => {
+      const { groups } = PARTITION.exec(String(item["pk"])) ?? {};
+      if (groups === undefined) return readOther(checked, item, index, except);
+      const { application = "", kind = "", rest = "" } = groups;
+      if (except.has(application)) return;
+      const tenant = tenants.get(application) ?? newTenant(application);
+      tenants.set(application, tenant);
+      const placed: Placed = { ...checked, item, sk: String(item["sk"]), rest, tenant, index };
+      if ("erasedUntil" in item) readTombstone(placed, kind);
+      else READERS[kind]?.(placed);
+    });
+  const agree = (owners: ReadonlyMap<string, string>, stated: Index["listed"]): void => {
+    for (const [name, application] of [...owners, ...stated])
+      violations.check(
+        owners.get(name) === application && stated.some(([one, by]) => one === name && by === application),
+        `${name} is of ${owners.get(name) ?? "nobody"}, and ${application} disagrees`,
+      );
   };
-
-  const registrations = new Map<string, string>();
-  const configurations: { readonly store: string; readonly application: string }[] = [];
-  const credentials = new Map<string, string>();
-  const indexed = new Map<string, string>();
-
-  for (const item of items) {
-    const pk = String(item["pk"]);
-    const sk = String(item["sk"]);
-    const groups = PARTITION.exec(pk)?.groups;
-    if (groups === undefined) {
-      if (pk.startsWith("STORE#") && sk === "STORE") {
-        const registration = violations.parse(storeRegistrationItem, item);
-        if (registration !== null && !except.has(registration.application))
-          registrations.set(pk, registration.application);
-      } else if (pk.startsWith("CREDENTIAL#") && sk === "CREDENTIAL") {
-        const credential = violations.parse(credentialItem, item);
-        if (credential !== null && !except.has(credential.application))
-          credentials.set(credential.keyIdentifier, credential.application);
-      } else if (pk === partitions.notifications) {
-        const noted = violations.parse(notificationItem, item);
-        if (noted === null || except.has(noted.application)) continue;
-        const { application, store, environment, bundleOrPackage } = noted;
-        violations.check(
-          sk === `${application}#${store}#${environment}#${bundleOrPackage}`,
-          `${keyOf(item)} names another store or application`,
-        );
-      } else violations.check(pk === "APPLICATIONS", `${keyOf(item)} is of no known kind`);
-      continue;
-    }
-    const { application = "", kind, rest = "" } = groups;
-    if (except.has(application)) continue;
-    const tenant = tenantOf(application);
-    if ("erasedUntil" in item) {
-      const erased = violations.parse(tombstoneItem, item);
-      violations.check(
-        kind === "IDENTITY" || kind === "PURCHASE",
-        `${keyOf(item)} is a tombstoneItem of what leaves none`,
-      );
-      violations.check(
-        erased !== null && text(Object.keys(item).sort()) === text(["erasedUntil", "expiresAt", "pk", "sk"]),
-        `${keyOf(item)} is a tombstoneItem, and keeps more than its time`,
-      );
-      if (kind === "PURCHASE") tenant.erasedPurchases.add(rest);
-      continue;
-    }
-    switch (kind) {
-      case undefined: {
-        const described = violations.parse(() => applicationPartitionItem, item);
-        if (described === null) break;
-        if ("identifier" in described)
-          violations.check(described.identifier === application, `${keyOf(item)} names another application`);
-        if (described.kind === "ios-store" || described.kind === "android-store")
-          configurations.push({ store: sk, application });
-        if (described.kind === "credential-index") {
-          violations.check(described.application === application, `${keyOf(item)} names another application`);
-          indexed.set(described.keyIdentifier, application);
-        }
-        break;
-      }
-      case "CUSTOMER": {
-        const customer = violations.parse(customerItem, item);
-        if (customer === null) break;
-        violations.check(sk === "CUSTOMER", `${keyOf(item)} has an unknown sort key`);
-        violations.check(customer.customer === rest, `${keyOf(item)} says it is ${customer.customer}`);
-        violations.check(customer.version > 0, `${keyOf(item)} has the version ${customer.version}`);
-        tenant.customers.set(rest, {
-          ...customer,
-          key: keyOf(item),
-          holdings: decodeHoldings(customer.holdings),
-        });
-        if (customer.aliasOf === null)
-          violations.check(!("owner" in item), `${keyOf(item)} lives, and is in the index as an alias`);
-        else checkOwner(violations, item, application, customer.aliasOf);
-        break;
-      }
-      case "IDENTITY": {
-        const identity = violations.parse(identityItem, item);
-        if (identity === null) break;
-        violations.check(sk === "IDENTITY", `${keyOf(item)} has an unknown sort key`);
-        tenant.identities.push({ key: keyOf(item), customer: identity.customer });
-        checkOwner(violations, item, application, identity.customer);
-        break;
-      }
-      case "PURCHASE": {
-        const purchase = violations.parse(purchaseItem, item);
-        if (purchase === null) break;
-        violations.check(sk === "PURCHASE", `${keyOf(item)} has an unknown sort key`);
-        violations.check(rest === referenceOf(purchase), `${keyOf(item)} is of ${referenceOf(purchase)}`);
-        const { customer, askAt, askBecause, acknowledgement, bundleOrPackage, lines } = purchase;
-        violations.check(
-          acknowledgement === undefined || askAt !== undefined,
-          `${keyOf(item)} waits for an acknowledgement, and nothing is due`,
-        );
-        tenant.purchases.push({
-          key: keyOf(item),
-          customer,
-          purchase: {
-            ...purchase,
-            lines: linesCodec.decode(lines),
-            renewal: purchase.renewal === undefined ? null : renewalCodec.decode(purchase.renewal),
-          },
-          ask:
-            askAt === undefined
-              ? null
-              : text([referenceOf(purchase), bundleOrPackage, askAt, askBecause, acknowledgement]),
-        });
-        checkOwner(violations, item, application, purchase.customer);
-        break;
-      }
-      case "ASK": {
-        if (sk === "STATE" || sk === "SWEEP") break;
-        const ask = violations.parse(askItem, item);
-        if (ask === null) break;
-        const { environment, key, dueAt, because, source, acknowledgement } = ask;
-        const place = bundleOrPackageOf(source);
-        violations.check(
-          rest === `${source.store}#${place}#${environment}` && sk === `${isoTime(dueAt)}#${key}`,
-          `${keyOf(item)} is in another queue than its purchase`,
-        );
-        const reference = referenceOf({ store: source.store, environment, key });
-        tenant.asks.add(text([reference, place, dueAt, because, acknowledgement]));
-        break;
-      }
-      case "CHANGED":
-      case "TOLD":
-      case "CHANGES":
-      case "DESTINATION":
-        tenant.telling.push(item);
-        break;
-      case "FORWARD":
-        if (sk !== "HEALTH") violations.parse(forwardItem, item);
-        break;
-      case "TRANSFERS":
-        violations.parse(transferItem, item);
-        break;
-      case "AUDIT": {
-        const entry = violations.parse(auditItem, item);
-        if (entry?.action === "erase" && entry.customer !== null) tenant.erased.add(entry.customer);
-        break;
-      }
-      default:
-        violations.check(!("owner" in item), `${keyOf(item)} is in the index of owners`);
-        if (sk === "CLAIMS") {
-          const counts = violations.parse(accountClaimsItem, item);
-          if (counts !== null) tenant.claims.set(rest, counts);
-          violations.check(
-            Object.values(counts ?? {}).some((count) => count !== undefined && count > 0),
-            `${keyOf(item)} counts no claims, and names the account`,
-          );
-        } else tenant.accounts.push({ account: rest, sk, item });
-    }
-  }
-
-  for (const { store, application } of configurations)
-    violations.check(
-      registrations.get(store) === application,
-      `${store} is configured by ${application}, and registered to ${registrations.get(store) ?? "nobody"}`,
-    );
-  for (const [store, application] of registrations)
-    violations.check(
-      configurations.some((other) => other.store === store && other.application === application),
-      `${store} is registered to ${application}, which does not configure it`,
-    );
-  for (const [key, application] of [...credentials, ...indexed])
-    violations.check(
-      credentials.get(key) === application && indexed.get(key) === application,
-      `the credential ${key} and the list of its application's credentials disagree`,
-    );
+  agree(index.registrations, index.configurations);
+  agree(index.credentials, index.listed);
   return [...tenants.values()];
 };

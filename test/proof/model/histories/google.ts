@@ -1,6 +1,7 @@
 import fc from "fast-check";
+import { isoTime } from "../../../../lib/entitlements/time.ts";
 import { DAY } from "../../../../testing/support/stores/purchases.ts";
-import type { AndroidFact, AndroidOneTimeFact, AndroidSubscriptionFact } from "../stated-facts.ts";
+import type { AndroidFact } from "../stated-facts.ts";
 import { at, BEGIN, choice, environment, type Made } from "./choices.ts";
 
 /** Google's answers about purchase tokens. */
@@ -57,6 +58,8 @@ const ONE_TIME = [
   ["film"],
 ] as const;
 
+const COMMON = { acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING" } as const;
+
 const oneTimeOf = (
   { begins, product, person, relation }: TokenScript,
   { state, variant }: AnswerScript,
@@ -66,59 +69,62 @@ const oneTimeOf = (
   const neverPaid = relation === "resubscribes" && person === 3;
   // An answer may be older than the one before it, and show a paid purchase as pending.
   const paid = ["PURCHASED", "PURCHASED", "CANCELLED", place < 2 ? "PENDING" : "PURCHASED"] as const;
-  return {
-    kind: "one-time",
-    state: neverPaid ? at(["PENDING", "CANCELLED"] as const, state) : at(paid, state),
-    completedAt: neverPaid ? null : BEGIN + begins * DAY + index,
-    products: at(ONE_TIME, product).map((name) => ({
-      product: name,
-      purchaseOption: at(["buy", "rent", null], person),
-      rented: name === "film" && person % 3 !== 0,
-      consumed: name !== "maps" && variant % 2 === 1,
-      quantity: name === "maps" ? 1 : 1 + (product % 3),
-      unrefunded: variant % 6 === 5 ? 0 : variant % 4 === 3 ? 1 : null,
+  const purchaseState = neverPaid ? at(["PENDING", "CANCELLED"] as const, state) : at(paid, state);
+  const purchaseOptionId = at(["buy", "rent", null], person);
+  const obfuscated = at(OBFUSCATED, person);
+  const answer = {
+    ...COMMON,
+    purchaseStateContext: { purchaseState },
+    ...(!neverPaid && { purchaseCompletionTime: isoTime(BEGIN + begins * DAY + index) }),
+    productLineItem: at(ONE_TIME, product).map((productId) => ({
+      productId,
+      productOfferDetails: {
+        ...(purchaseOptionId !== null && { purchaseOptionId }),
+        ...(productId === "film" && person % 3 !== 0 && { rentOfferDetails: {} }),
+        quantity: productId === "maps" ? 1 : 1 + (product % 3),
+        ...(variant % 6 === 5 && { refundableQuantity: 0 }),
+        ...(variant % 6 !== 5 && variant % 4 === 3 && { refundableQuantity: 1 }),
+        consumptionState:
+          productId !== "maps" && variant % 2 === 1
+            ? "CONSUMPTION_STATE_CONSUMED"
+            : "CONSUMPTION_STATE_YET_TO_BE_CONSUMED",
+      },
     })),
-    asked: variant % 3 === 0 ? null : [at(at(ONE_TIME, product), variant)],
-  } satisfies Partial<AndroidOneTimeFact>;
+    ...(obfuscated !== null && { obfuscatedExternalAccountId: obfuscated }),
+  };
+  return { answer, asked: variant % 3 === 0 ? null : [at(at(ONE_TIME, product), variant)] };
 };
 
-const linesOf = (
-  product: number,
-  answeredAt: number,
-  { days, ends, variant }: AnswerScript,
-): AndroidSubscriptionFact["lines"] => {
-  const [name, basePlan] = at(SUBSCRIPTIONS, product);
-  const [addOn, addOnPlan] = at(SUBSCRIPTIONS, product + 1);
-  const [incoming, incomingPlan] = at(SUBSCRIPTIONS, product + 2);
+const lineOf = (product: number, expiry: number, isPaid = true, renews = true) => {
+  const [productId, basePlanId] = at(SUBSCRIPTIONS, product);
+  return {
+    productId,
+    expiryTime: isoTime(expiry),
+    ...(isPaid && { latestSuccessfulOrderId: "GPA.1" }),
+    ...(basePlanId !== null && { offerDetails: { basePlanId } }),
+    autoRenewingPlan: { autoRenewEnabled: renews },
+  };
+};
+
+const linesOf = (product: number, answeredAt: number, { days, ends, variant }: AnswerScript) => {
   const expiry = answeredAt + ends * DAY;
   const isReplaced = variant % 8 === 6;
-  const other = { paid: true, renews: true, leaves: null };
-  const leaves = isReplaced ? "replaced" : variant % 8 === 4 ? "removed" : null;
+  const [incoming] = at(SUBSCRIPTIONS, product + 2);
+  const hasAddOn = at(SUBSCRIPTIONS, product + 1)[0] !== at(SUBSCRIPTIONS, product)[0];
   return [
     {
-      product: name,
-      basePlan,
-      expiry,
-      paid: variant % 6 !== 5,
-      renews: variant % 2 === 0,
-      leaves,
-      replacement: incoming,
+      ...lineOf(product, expiry, variant % 6 !== 5, variant % 2 === 0),
+      // The line ends at its expiry, whatever its plan says.
+      ...(isReplaced && { deferredItemReplacement: { productId: incoming } }),
+      ...(variant % 8 === 4 && { deferredItemRemoval: {} }),
     },
     // The answer may list what is to take its place, before it is paid and after.
     ...(isReplaced && days % 3 > 0
-      ? [
-          {
-            ...other,
-            product: incoming,
-            basePlan: incomingPlan,
-            expiry: expiry + at([-1, 30], days) * DAY,
-            paid: days % 3 === 1,
-          },
-        ]
+      ? [lineOf(product + 2, expiry + at([-1, 30], days) * DAY, days % 3 === 1)]
       : []),
     // Google may charge each line at a date of its own.
-    ...((variant % 3 === 2 || (isReplaced && days % 2 === 0)) && addOn !== name
-      ? [{ ...other, product: addOn, basePlan: addOnPlan, expiry: expiry + at([1, -12, 12], days) * DAY }]
+    ...((variant % 3 === 2 || (isReplaced && days % 2 === 0)) && hasAddOn
+      ? [lineOf(product + 1, expiry + at([1, -12, 12], days) * DAY)]
       : []),
   ];
 };
@@ -132,25 +138,35 @@ const answersOf = (
   const start = BEGIN + begins * DAY + index;
   let answeredAt = start;
   const earlier = index === 0 ? null : `token-${before % index}`;
-  return script.answers.map((answer, place): AndroidFact => {
-    answeredAt += answer.days * DAY;
+  const obfuscated = at(OBFUSCATED, person);
+  const isTest = environment === "sandbox";
+  return script.answers.map((scripted, place): AndroidFact => {
+    answeredAt += scripted.days * DAY;
     const common = {
       store: "android-store",
       environment,
       token: `token-${index}`,
-      obfuscated: at(OBFUSCATED, person),
       answeredAt,
     } as const;
-    if (form === "one-time") return { ...common, ...oneTimeOf(script, answer, place, index) };
-    return {
-      ...common,
-      kind: "subscription",
-      state: at(SUBSCRIPTION_STATES, answer.state),
-      start: answer.variant % 4 === 3 ? null : start,
-      lines: linesOf(product, answeredAt, answer),
-      replaces: relation === "replaces" ? earlier : null,
-      expired: relation === "resubscribes" ? earlier : null,
+    if (form === "one-time") {
+      const { answer, asked } = oneTimeOf(script, scripted, place, index);
+      const body = { ...answer, ...(isTest && { testPurchaseContext: {} }) };
+      return { ...common, kind: "one-time", answer: body, asked };
+    }
+    const answer = {
+      ...COMMON,
+      subscriptionState: `SUBSCRIPTION_STATE_${at(SUBSCRIPTION_STATES, scripted.state)}`,
+      ...(scripted.variant % 4 !== 3 && { startTime: isoTime(start) }),
+      lineItems: linesOf(product, answeredAt, scripted),
+      ...(earlier !== null && relation === "replaces" && { linkedPurchaseToken: earlier }),
+      ...(earlier !== null &&
+        relation === "resubscribes" && { outOfAppPurchaseContext: { expiredPurchaseToken: earlier } }),
+      ...(obfuscated !== null && {
+        externalAccountIdentifiers: { obfuscatedExternalAccountId: obfuscated },
+      }),
+      ...(isTest && { testPurchase: {} }),
     };
+    return { ...common, kind: "subscription", answer };
   });
 };
 

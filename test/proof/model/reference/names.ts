@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Environment } from "../../../../lib/contract/schemas.ts";
-import { isKeyless, type AndroidFact, type Fact, type IosFact, type ModelRequest } from "../stated-facts.ts";
+import { isKeyless, type Fact, type IosFact, type ModelRequest } from "../stated-facts.ts";
 
 /** The names of purchases and of app transaction ids, by which facts belong to persons. */
 
@@ -24,14 +24,14 @@ const previousName = ({
 }: IosFact): string | null =>
   previous === null || previous === original ? null : lineageName(environment, previous);
 
-const isPending = ({ state }: AndroidFact): boolean =>
-  state === "PENDING" || state === "PENDING_PURCHASE_CANCELED";
-
-/** Tokens of the same person's older purchases that Google's answer names. */
-export const olderTokens = (fact: Fact): string[] =>
-  fact.store === "ios-store" || fact.kind === "one-time" || isPending(fact)
+/** Tokens of the same person's older purchases that Google's answer names; one about a pending payment proves none. */
+export const olderTokens = (fact: Fact): string[] => {
+  if (fact.store === "ios-store" || fact.kind === "one-time") return [];
+  const { subscriptionState = "", linkedPurchaseToken, outOfAppPurchaseContext: before } = fact.answer;
+  return subscriptionState?.includes("_PENDING")
     ? []
-    : [fact.replaces, fact.expired].filter((token) => token !== null);
+    : [linkedPurchaseToken, before?.expiredPurchaseToken].flatMap((token) => token ?? []);
+};
 
 /** Purchases that a fact proves to be the same person's, its own first. */
 export const namesOf = (fact: Fact): string[] => [
