@@ -76,6 +76,13 @@ test("an intermediate with the leaf's marker alone is refused", () => {
   expect(outcomeOf(makeChain({ intermediate: { extensions } }))).toBe("certificate_role");
 });
 
+test("the log says whether a certificate or an extension of it is not understood", () => {
+  const [leaf, ...issuers] = chain.x5c;
+  expect(outcomeOf({ ...chain, x5c: [`${leaf}\n`, ...issuers] })).toBe("malformed_certificate");
+  const extensions = [...TEMPLATES.leaf.extensions, marker("1.2.840.113635.100.6.99.1", true)];
+  expect(outcomeOf(makeChain({ leaf: { extensions } }))).toBe("certificate_extensions");
+});
+
 describe.each(PARTS)("the time of signing must be within the validity of the %s:", (part) => {
   const [from, to] = [Date.parse("2024-01-01T00:00:00Z"), Date.parse("2026-01-01T00:00:00Z")];
   const limits = makeChain({ [part]: { notBefore: from, notAfter: to } });

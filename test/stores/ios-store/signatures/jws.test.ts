@@ -82,6 +82,15 @@ test.each([
   expect(await outcome(jws)).not.toBe("verified");
 });
 
+test.each([
+  ["algorithm_not_accepted", { alg: "none" }],
+  ["critical_header", { crit: ["exp"], exp: 1 }],
+  ["critical_header", { b64: false }],
+  ["chain_length", { x5c: undefined }],
+])("the log says why a header is refused: %s", async (reason, members) => {
+  expect(await outcome(signJws(aTransaction(), chain, members))).toBe(reason);
+});
+
 test("a header may repeat names in different objects, and use JavaScript's own", async () => {
   const text = `{"alg":"ES256","x5c":${x5c},"a":{"alg":"none"},"b":[{"alg":1},{"alg":"\\"alg\\":"}],"__proto__":{"alg":"none"},"constructor":1}`;
   expect(await outcome(signJws(aTransaction(), chain, text))).toBe("verified");
