@@ -48,13 +48,13 @@ const Stores = ({ application }: { readonly application: Application }) => (
       headings={["Store", "App", "Environments", "Credential"]}
       empty="It has no store."
       rows={[
-        ...application.iosStore.map(({ bundleIdentifier, environments, serverApi }) => [
+        ...application.iosStore.map(({ bundleIdentifier, environments, serverApiKey }) => [
           "ios-store",
           bundleIdentifier,
           environments.join(", "),
-          serverApi === undefined
+          serverApiKey === null
             ? "none: the App Store is not asked"
-            : `App Store Server API key ${serverApi.keyIdentifier}`,
+            : `App Store Server API key ${serverApiKey}`,
         ]),
         ...application.androidStore.map(({ packageName, environments, credential, pushedBy }) => [
           "android-store",

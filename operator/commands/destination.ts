@@ -1,8 +1,4 @@
-import {
-  reportDestinations,
-  resume,
-  rotateSecret,
-} from "../../lib/administration/acts/destinations.ts";
+import { reportDestinations, resume, rotateSecret } from "../../lib/administration/acts/destinations.ts";
 import {
   oldestKept,
   resendChanges,

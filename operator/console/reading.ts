@@ -49,7 +49,11 @@ export const readApplication = async (session: Session, identifier: string) => {
   return {
     identifier: application.identifier,
     name: application.name,
-    iosStore: manifest.stores["ios-store"],
+    iosStore: application.iosStore.map(({ bundleIdentifier, environments, serverApi }) => ({
+      bundleIdentifier,
+      environments,
+      serverApiKey: serverApi?.keyIdentifier ?? null,
+    })),
     // Only the kind of a credential is shown.
     androidStore: application.androidStore.map(
       ({ packageName, environments, credential, notifications }) => ({

@@ -107,8 +107,8 @@ test("applying a manifest again writes nothing", async () => {
 const CHANGED: SaveOutcome = { outcome: "changed_meanwhile" };
 const TOO_LARGE: SaveOutcome = { outcome: "catalog_too_large", bytes: 2, limit: 1 };
 test.each<[string, string, SaveOutcome[]]>([
-  ["4 concurrent changes", "applied", Array(4).fill(CHANGED)],
-  ["5 concurrent changes", "changed_meanwhile", Array(5).fill(CHANGED)],
+  ["4 concurrent changes", "applied", Array.from({ length: 4 }, () => CHANGED)],
+  ["5 concurrent changes", "changed_meanwhile", Array.from({ length: 5 }, () => CHANGED)],
   ["a save that can never succeed, which is not repeated,", "catalog_too_large", [TOO_LARGE]],
 ])("after %s the outcome is %s", async (_, outcome, meanwhile) => {
   const { store } = inMemory([], meanwhile);
