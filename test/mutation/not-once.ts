@@ -3,3 +3,6 @@
  * Stryker would try the changes of their code with that test alone.
  */
 export const once = <T>(make: () => T): (() => T) => make;
+
+/** Loads anew each time, for the same reason. */
+export const onceLoaded = <T>(load: () => Promise<T>): (() => Promise<T>) => load;
