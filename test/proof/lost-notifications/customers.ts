@@ -12,8 +12,11 @@ import {
 } from "./followed.ts";
 import type { Act } from "./histories.ts";
 import type { LinkRequest, Service } from "./service.ts";
-import type { Asked, Time } from "./side-by-side.ts";
 import { PACKAGE_NAME, type Stores } from "./stores.ts";
+import type { Time } from "./time.ts";
+
+/** Whether an operator has everything asked about at the end, or the scheduled refreshes have to find it. */
+export type Asked = "by hand" | "by schedule";
 
 /** Accounts of the persons, and the persons' app transaction ids. */
 export const ACCOUNTS = ["a", "b"];
