@@ -5,7 +5,13 @@ import { fileURLToPath } from "node:url";
 import type { Message } from "../../lib/delivery/message.ts";
 import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import type { SendingOrder } from "./sending-process.ts";
+
+/** An order to the process that sends: one attempt after another. */
+export interface SendingOrder {
+  readonly to: "webhook" | "bus";
+  readonly urls: readonly string[];
+  readonly attemptMilliseconds: number;
+}
 
 export const BUS = "arn:aws:events:eu-west-1:123456789012:event-bus/entitlements";
 export const SECRETS = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
