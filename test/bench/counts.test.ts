@@ -14,6 +14,7 @@ import {
   separatePurchases,
   signedRequest,
 } from "../../testing/support/metered/purchases.ts";
+import { sample } from "../../bench/sections/notifications.ts";
 import { COINS, createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
@@ -170,12 +171,8 @@ describe("a notification of a linked subscription that renewed", () => {
   ])("on %s, first and replayed", async (_, start, counted, writeUnits, replayUnits) => {
     const notified = await start();
     const sent = async (send: () => Promise<unknown>) => {
-      world.meter.take();
-      const [checked, asked] = [notified.signatureChecks(), notified.storeRequests()];
-      await send();
-      const { milliseconds: _, ...units } = world.meter.take();
-      const signatureChecks = notified.signatureChecks() - checked;
-      return { ...units, signatureChecks, storeRequests: notified.storeRequests() - asked };
+      const { milliseconds: _, ...counts } = await sample(world, notified, send);
+      return counts;
     };
     try {
       // The first notification of a bundle or package notes its time.

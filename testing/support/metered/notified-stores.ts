@@ -1,5 +1,6 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../../lib/applications/application.ts";
+import type { Store } from "../../../lib/contract/schemas.ts";
 import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
 import { linkIosStoreCustomer } from "../../../lib/customers/ios-store-customers.ts";
 import { createNotificationLog } from "../../../lib/customers/notifications/notification-log.ts";
@@ -20,6 +21,7 @@ import { createStoreRequestQueue } from "../../../lib/table/telling/store-reques
 import { DEMO } from "../../../local/demo.ts";
 import { developerNotification } from "../../../sandbox/android-store/notifications/notifications.ts";
 import { PACKAGE_NAME, startAndroidStore } from "../stores/android-store.ts";
+import { Stopwatch } from "./measuring.ts";
 import { newDevice, renewableSubscription, signedRenewalNotification, signedRequest } from "./purchases.ts";
 import type { MeteredWorld } from "./world.ts";
 import { directoryOf } from "../application.ts";
@@ -27,6 +29,7 @@ import { aCatalog, aProduct } from "../stores/purchases.ts";
 
 /** A store that notifies the service of a renewal. */
 export interface NotifiedStore {
+  readonly store: Store;
   /**
    * Links a new customer's subscription to an account of its own, and renews it.
    *
@@ -37,6 +40,8 @@ export interface NotifiedStore {
   signatureChecks(): number;
   /** Requests to the store about purchases so far. */
   storeRequests(): number;
+  /** Time spent waiting for the store. */
+  readonly asking: Stopwatch;
   close(): Promise<void>;
 }
 
@@ -55,6 +60,7 @@ export const notifiedIosStore = (world: MeteredWorld): NotifiedStore => {
     onReceived: () => undefined,
   };
   return {
+    store: "ios-store",
     renew: async () => {
       const device = newDevice();
       const first = renewableSubscription();
@@ -69,6 +75,7 @@ export const notifiedIosStore = (world: MeteredWorld): NotifiedStore => {
     },
     signatureChecks: world.signatureChecks,
     storeRequests: () => 0,
+    asking: new Stopwatch(),
     close: () => Promise.resolve(),
   };
 };
@@ -88,18 +95,23 @@ export const notifiedAndroidStore = async (world: MeteredWorld): Promise<Notifie
     androidStore: [{ ...androidPackage, environments: ["production"], notifications: PUSHED_AS }],
     catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: DEMO.androidSubscription })]),
   };
+  const androidStore = local.store();
+  const asking = new Stopwatch();
   const tokens = createPushTokenVerifier({ certificatesUrl: `${rootUrl}certs`, now });
   let tokenChecks = 0;
   const reception: AndroidStoreReception = {
     ...world.customers,
     directory: directoryOf(application),
-    androidStore: local.store(),
+    androidStore: {
+      ...androidStore,
+      lookUp: (...given) => asking.during(() => androidStore.lookUp(...given)),
+    },
     asks: createAskQueues(world.table),
     pushTokens: {
       ...tokens,
       verify: (authorization) => {
         tokenChecks += 1;
-        return tokens.verify(authorization);
+        return world.verifying.during(() => tokens.verify(authorization));
       },
     },
     note: noteIn(world),
@@ -107,6 +119,7 @@ export const notifiedAndroidStore = async (world: MeteredWorld): Promise<Notifie
     onReceived: () => undefined,
   };
   return {
+    store: "android-store",
     renew: async () => {
       const purchaseToken = sandbox.buy({
         packageName: PACKAGE_NAME,
@@ -133,6 +146,7 @@ export const notifiedAndroidStore = async (world: MeteredWorld): Promise<Notifie
     },
     signatureChecks: () => tokenChecks,
     storeRequests: () => sandbox.calls.filter(({ endpoint }) => endpoint === "publisher").length,
+    asking,
     close: local.close,
   };
 };
