@@ -104,6 +104,12 @@ describe("a period charged ahead and overtaken by an upgrade never ran:", () => 
   test.each<[rule: string, lines: readonly Line[], renewal: Renewal | null, expected: string]>([
     ["by its mark", [charged(marked(UPGRADED)), upgrade()], null, PLACED_BEFORE],
     [
+      "by its mark, signed after its start, where more began since",
+      [charged(marked(0.1)), upgrade(), aPeriod("4", "plus", 353, 720)],
+      null,
+      `${OVERTAKEN}, 4: 353 to 720`,
+    ],
+    [
       "by a renewal info, signed at the charge",
       [charged(), upgrade()],
       named({ signedAt: at(CHARGED) }),
