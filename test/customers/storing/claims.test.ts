@@ -12,7 +12,9 @@ import {
 
 const table = await aUseCaseTable();
 
-const aWorld = (claimsPerAccount: number): World => createWorld(table, { claimsPerAccount });
+/** Unset: the service's own limit. */
+const aWorld = (claimsPerAccount?: number): World =>
+  createWorld(table, claimsPerAccount === undefined ? {} : { claimsPerAccount });
 
 const claim = (world: World, key: string, account = "a") =>
   world.store({ identities: [device(key)], purchases: [owned(key)] }, byClient(account));
@@ -22,7 +24,7 @@ const linkedTo = async (world: World, account = "a"): Promise<number> =>
 const countsOf = async (world: World) => (await world.items()).filter(({ sk }) => sk === "CLAIMS");
 
 test("an account with twenty claimed customers gains no other, and a repeated claim writes nothing", async () => {
-  const world = aWorld(20);
+  const world = aWorld();
   for (let key = 1; key <= 20; key += 1) await claim(world, String(key));
   const first = await claim(world, "21");
   expect(first).toMatchObject({ holdings: [{ key: "21" }] });
@@ -32,7 +34,7 @@ test("an account with twenty claimed customers gains no other, and a repeated cl
 });
 
 test("claims without an app transaction id are three at most; those with one find room for twenty", async () => {
-  const world = aWorld(20);
+  const world = aWorld();
   for (let key = 1; key <= 5; key += 1) await world.store({ purchases: [owned(String(key))] }, byClient("a"));
   expect(await linkedTo(world)).toBe(3);
   for (let key = 6; key <= 25; key += 1) await claim(world, String(key));

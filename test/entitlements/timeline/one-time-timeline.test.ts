@@ -92,6 +92,7 @@ describe("passes of one product follow one another:", () => {
     ["where Google showed an undated refund", [undated, second(0.25, {}, google)], "2: 0.5–1.5"],
     ["another product beside them", [first, oneTime("2", { productIdentifier: "week" })], "1: 0–1, 2: 0–7"],
     ["another environment beside them", [first, second(0, {}, { environment: "sandbox" })], "1: 0–1, 2: 0–1"],
+    ["another store beside them", [first, second(0, {}, google)], "1: 0–1, 2: 0–1"],
     ["what ends by itself beside them", [first, second(0, { endsAt: at(2) })], "1: 0–1, 2: 0–2"],
     ["purchase options of one product together", [option("1", "a"), option("2", "b")], "1: 0–1, 2: 1–2"],
   ])("%s", (_, passes, expected) => {

@@ -40,6 +40,7 @@ describe("a subscription has one period at a time:", () => {
     ["none without a line", [], ""],
     ["a renewal begins where the one before ends", [monthly, basic(0, 30)], "1: -30 to 0, 2: 0 to 30"],
     ["another product ends a period at its start", [monthly, plus(-10, 355)], CHANGED],
+    ["so does one that was refunded since", [monthly, plus(-10, 355, refunded(-9))], CHANGED],
     [
       "of two that begin together the marked one ends",
       [first(-10, 20), plus(-10, 20, marked(-9))],
@@ -47,6 +48,11 @@ describe("a subscription has one period at a time:", () => {
     ],
     ["a mark alone ends a period at its signing", [{ ...monthly, ...marked(-10) }], "1: -30 to -10"],
     ["a marked period ends where the next begins", [{ ...monthly, ...marked(-5) }, plus(-10, 355)], CHANGED],
+    [
+      "a marked period ends at its signing before that",
+      [{ ...monthly, ...marked(-15) }, plus(-10, 355)],
+      "1: -30 to -15, 2: -10 to 355",
+    ],
     ["one that was restored after its end began by then", [first(10, 0)], "1: 0 to 0"],
     ["one without an end has none", [first(-30, 0, { endsAt: null })], "1: -30 to Infinity"],
     ["what is no subscription has no period", [aLine({ nature: "non_renewing" })], ""],
@@ -97,6 +103,12 @@ describe("a period charged ahead and overtaken by an upgrade never ran:", () => 
 
   test.each<[rule: string, lines: readonly Line[], renewal: Renewal | null, expected: string]>([
     ["by its mark", [charged(marked(UPGRADED)), upgrade()], null, PLACED_BEFORE],
+    [
+      "by its mark, signed after its start, where more began since",
+      [charged(marked(0.1)), upgrade(), aPeriod("4", "plus", 353, 720)],
+      null,
+      `${OVERTAKEN}, 4: 353 to 720`,
+    ],
     [
       "by a renewal info, signed at the charge",
       [charged(), upgrade()],
@@ -193,6 +205,7 @@ describe("a renewal that was charged ahead, of which nothing before is known,", 
     ["not where it is marked", 0, [charged(marked(CHARGED))]],
     ["although one ended earlier", CHARGED, [first(-30, -A_MILLISECOND * (MINUTE + 1)), charged()]],
     ["not where one ended within a minute", 0, [first(-30, -A_MILLISECOND * MINUTE), charged()]],
+    ["although another begins with it", CHARGED, [charged(), aPeriod("3", "plus", 0, 30)]],
     ["not where the period before is refunded", 0, [{ ...monthly, ...refunded(-6) }, charged()]],
   ])("%s", (_, from, lines) => {
     expect(startOf(lines)).toBe(at(from));

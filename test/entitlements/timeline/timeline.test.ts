@@ -1,11 +1,11 @@
 import { STATUSES } from "../../../lib/contract/schemas.ts";
 import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../../lib/entitlements/renewal.ts";
-import { givesAccess, spansAt } from "../../../lib/entitlements/timeline.ts";
+import { givesAccess, spansAt, timelineOf } from "../../../lib/entitlements/timeline.ts";
 import { purchaseKey } from "../../../lib/identifiers.ts";
 import { aPurchase, aRenewal } from "../../../testing/support/stores/purchases.ts";
-import { A_MILLISECOND, aPeriod, at, givenBack, marked, MINUTE, refunded, signed } from "../history.ts";
-import { expectPicture, inTime, pictureOf, timeline, type Picture } from "./pictures.ts";
+import { A_MILLISECOND, aPeriod, at, givenBack, held, marked, MINUTE, refunded, signed } from "../history.ts";
+import { CATALOG, expectPicture, inTime, pictureOf, timeline, type Picture } from "./pictures.ts";
 
 const monthly = aPeriod("1", "basic", -30, 0);
 const lineage = (lines: readonly Line[], renewal: Renewal | null = null, more: Partial<Purchase> = {}) =>
@@ -44,6 +44,11 @@ describe("after the end of an App Store period", () => {
     ["the leeway follows a short one", { graceEndsAt: at(0) + MINUTE }, "grace_period 1m active? 1h expired"],
   ])("%s", (_, renewal, after) => {
     expectPicture(lineage([monthly], renewal && renewing(renewal)), `-30 active 0 ${after}`);
+  });
+
+  test("an application without a leeway has none", () => {
+    const spans = timelineOf(held(lineage([monthly], renewing())), { catalog: CATALOG, renewalLeeway: 0 });
+    expect(pictureOf(spans)).toEqual(inTime("-30 active 0 expired"));
   });
 });
 

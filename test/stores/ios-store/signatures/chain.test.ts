@@ -76,9 +76,14 @@ test("an intermediate with the leaf's marker alone is refused", () => {
   expect(outcomeOf(makeChain({ intermediate: { extensions } }))).toBe("certificate_role");
 });
 
-test("the log says whether a certificate or an extension of it is not understood", () => {
-  const [leaf, ...issuers] = chain.x5c;
-  expect(outcomeOf({ ...chain, x5c: [`${leaf}\n`, ...issuers] })).toBe("malformed_certificate");
+test.each(PARTS)("the %s is canonical base64 of DER, and of nothing else", (part) => {
+  const place = PARTS.indexOf(part);
+  const trailing = Buffer.concat([chain[part].certificate, Buffer.alloc(2)]).toString("base64");
+  for (const text of [`${chain.x5c[place]}\n`, trailing])
+    expect(outcomeOf({ ...chain, x5c: chain.x5c.with(place, text) })).toBe("malformed_certificate");
+});
+
+test("the log says that an extension of a certificate is not understood", () => {
   const extensions = [...TEMPLATES.leaf.extensions, marker("1.2.840.113635.100.6.99.1", true)];
   expect(outcomeOf(makeChain({ leaf: { extensions } }))).toBe("certificate_extensions");
 });

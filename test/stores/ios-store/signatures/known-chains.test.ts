@@ -54,6 +54,13 @@ test("a known chain is trusted only while its root is", async () => {
   expect(await verify(jws, trusting({}))).toBe("untrusted_root");
 });
 
+test("a known chain must be valid at each JWS's own time", async () => {
+  const { verify, done } = aVerifier();
+  const before = signJws(aTransaction({ signedDate: TEMPLATES.leaf.notBefore - 1 }), chain);
+  expect([await verify(jws), await verify(before)]).toEqual(["verified", "outside_validity"]);
+  expect(done).toEqual({ first: 1, known: 1 });
+});
+
 test("known chains are bounded, and the oldest is forgotten", () => {
   const verdict = verifyChain(chain.x5c, trust);
   if (verdict.outcome === "rejected") throw new Error(verdict.reason);
