@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { ERRORS } from "../../lib/contract/errors.ts";
 import {
   accountIdentifier,
   androidStoreLinkRequest,
@@ -13,7 +15,47 @@ import {
   STORES,
 } from "../../lib/contract/schemas.ts";
 
-// Paths, methods and the status of each code are pinned by docs/openapi.json, the keys' scopes by the README's table.
+test("the endpoints have their methods, paths and scopes", () => {
+  expect(Object.values(endpoints).map(({ method, path, scope }) => `${method} ${path} ${scope}`)).toEqual([
+    "POST /v1/customers/android-store/link customers:write",
+    "POST /v1/customers/ios-store/link customers:write",
+    "GET /v1/customers/{applicationAccountIdentifier}/entitlements entitlements:read",
+    "POST /v1/customers/ios-store/synchronize null",
+    "GET /v1/changes changes:read",
+    "POST /v1/notifications/android-store null",
+    "POST /v1/notifications/ios-store null",
+  ]);
+});
+
+test("every error code has its status", () => {
+  expect(Object.fromEntries(Object.entries(ERRORS).map(([code, { status }]) => [code, status]))).toEqual({
+    INVALID_REQUEST: 400,
+    INVALID_APP_TRANSACTION: 400,
+    INVALID_TRANSACTION: 400,
+    INVALID_RENEWAL_INFO: 400,
+    INVALID_NOTIFICATION: 400,
+    INVALID_PURCHASE: 400,
+    PURCHASE_NO_LONGER_AVAILABLE: 400,
+    CURSOR_EXPIRED: 400,
+    ENVIRONMENT_NOT_ACCEPTED: 400,
+    INVALID_CREDENTIAL: 401,
+    INSUFFICIENT_SCOPE: 403,
+    APPLICATION_NOT_FOUND: 404,
+    STORE_CONFIGURATION_NOT_FOUND: 404,
+    CUSTOMER_NOT_FOUND: 404,
+    PAYWALL_NOT_FOUND: 404,
+    ROUTE_NOT_FOUND: 404,
+    CUSTOMER_ALREADY_LINKED: 409,
+    IDENTITY_CONFLICT: 409,
+    REQUEST_TOO_LARGE: 413,
+    UNSUPPORTED_MEDIA_TYPE: 415,
+    TOO_MANY_REQUESTS: 429,
+    INTERNAL_ERROR: 500,
+    STORE_UNAVAILABLE: 503,
+    STORE_REJECTED_CREDENTIAL: 503,
+  });
+});
+
 test("the enums are closed and have exactly these values", () => {
   expect([STORES, ENVIRONMENTS, STATUSES, PRODUCT_KINDS, SCOPES]).toEqual([
     ["android-store", "ios-store"],
