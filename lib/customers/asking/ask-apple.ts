@@ -51,26 +51,25 @@ const isSame = (one: PurchaseReference, other: PurchaseReference): boolean =>
 /**
  * All transactions of a person, including copies of one purchase that restores made.
  *
- * @param until time after which no further page is asked for
+ * @param isEnough whether no further page is asked for after so many
  */
 export const askHistory = async (
-  {
-    appStore,
-    now,
-  }: Pick<IosStoreCustomers, "now"> & { readonly appStore: Pick<AppStoreServer, "transactionHistory"> },
+  appStore: Pick<AppStoreServer, "transactionHistory">,
   app: AppStoreApp,
   transaction: string,
-  until: Instant,
+  isEnough: (pages: number) => boolean,
 ): Promise<Asked> => {
   const signedTransactions: string[] = [];
   let revision: string | null = null;
+  let pages = 0;
   do {
     const answer: Awaited<ReturnType<AppStoreServer["transactionHistory"]>> =
       await appStore.transactionHistory(app, transaction, revision);
     if (answer.outcome !== "answered") return answer;
     signedTransactions.push(...answer.content.signedTransactions);
     revision = answer.content.next;
-  } while (revision !== null && now() < until);
+    pages += 1;
+  } while (revision !== null && !isEnough(pages));
   return { outcome: "answered", content: { signedTransactions, signedRenewalInfos: [] } };
 };
 
@@ -149,7 +148,8 @@ const isUnsettled = ({ purchase, askedAt }: AppleContext, facts: VerifiedFacts):
  */
 const askAppStore = async (context: AppleContext): Promise<AppStoreAnswer<VerifiedFacts | null>> => {
   const { ports, app, purchase, askedAt } = context;
-  const history = () => askHistory(ports, app, purchase.key, askedAt + ASKING_MILLISECONDS);
+  const isLate = (): boolean => ports.now() >= askedAt + ASKING_MILLISECONDS;
+  const history = () => askHistory(ports.appStore, app, purchase.key, isLate);
   const isSubscription = purchase.lines.some(({ nature }) => nature === "auto_renewable");
   const answer = isSubscription
     ? await ports.appStore.subscriptionStatuses(app, purchase.key)

@@ -23,11 +23,16 @@ import { expired, stateOf, tell } from "./subscription-states.ts";
 const newPurchaseToken = (): string =>
   `${randomBytes(12).toString("hex")}.AO-J1O${randomBytes(48).toString("base64url")}`;
 
-/** @throws ImpossibleChange */
+/**
+ * Google leaves out of an acknowledged purchase that it was bought outside the app.
+ *
+ * @throws ImpossibleChange
+ */
 const acknowledged = (sold: SoldPurchase): Outcome => {
-  const answer = { ...sold.answer, acknowledgementState: ACKNOWLEDGED };
   if (!isPaid(sold) || sold.answer.acknowledgementState === ACKNOWLEDGED)
     throw new ImpossibleChange("The purchase does not wait to be acknowledged.");
+  const answer = { ...sold.answer, acknowledgementState: ACKNOWLEDGED };
+  if ("outOfAppPurchaseContext" in answer) delete answer.outOfAppPurchaseContext;
   return outcome({ ...sold, answer } as SoldPurchase);
 };
 

@@ -2,7 +2,6 @@ import type { IosStoreConfiguration } from "../../../applications/application.ts
 import { askHistory, verifiedFactsOf } from "../../../customers/asking/ask-apple.ts";
 import { appStoreTrust } from "../../../customers/ios-store-customers.ts";
 import { statedPurchases, type VerifiedFacts } from "../../../customers/storing/verified-facts.ts";
-import { DAY } from "../../../duration.ts";
 import type { PurchaseReference } from "../../../entitlements/purchase.ts";
 import { purchaseKey } from "../../../identifiers.ts";
 import type {
@@ -18,8 +17,8 @@ import type { AnsweredLineage } from "../journal.ts";
 import { UNANSWERED, type Asked, type Asking } from "./asking.ts";
 import { verdictOf } from "./verdict.ts";
 
-/** Time for a person's whole history: far more than any takes, and a bound all the same. */
-const HISTORY_MILLISECONDS = DAY;
+/** Pages of a person's history, of twenty transactions: far more than any has. A history without an end must not fill the memory. */
+const MOST_PAGES = 500;
 
 /** Signed facts of a person: the app transaction, null in old apps; all transactions; the latest renewal infos. */
 interface SignedPerson extends SignedFacts {
@@ -33,7 +32,7 @@ const askSigned = async (
   app: AppStoreApp,
   transaction: string,
 ): Promise<AppStoreAnswer<SignedPerson>> => {
-  const history = await askHistory(asking, app, transaction, asking.now() + HISTORY_MILLISECONDS);
+  const history = await askHistory(asking.appStore, app, transaction, (pages) => pages >= MOST_PAGES);
   if (history.outcome !== "answered") return history;
   const statuses = await asking.appStore.subscriptionStatuses(app, transaction);
   if (statuses.outcome !== "answered" && statuses.outcome !== "unknown") return statuses;

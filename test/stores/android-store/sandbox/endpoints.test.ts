@@ -32,7 +32,7 @@ test.each(["subscription", "one_time_product"] as const)(
   },
 );
 
-test("a rental and a subscription bought again outside the app say so", async () => {
+test("a rental says so, and a subscription bought again outside the app, until it is acknowledged", async () => {
   const rental = await buy({ productKind: "one_time_product", productIdentifier: "film", rental: true });
   const again = await buy({
     productKind: "subscription",
@@ -45,6 +45,10 @@ test("a rental and a subscription bought again outside the app say so", async ()
   expect((await request("GET", `purchases/${again}`)).body).toMatchObject({
     purchase: { outOfAppPurchaseContext: { expiredPurchaseToken: "expired" } },
   });
+  await request("POST", `purchases/${again}`, { change: "acknowledge" });
+  const acknowledged = (await request("GET", `purchases/${again}`)).body?.["purchase"];
+  expect(acknowledged).toMatchObject({ acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED" });
+  expect(acknowledged).not.toHaveProperty("outOfAppPurchaseContext");
 });
 
 test("purchases are listed and read over HTTP in the API's shapes", async () => {
