@@ -31,7 +31,6 @@ const setUp = async () => {
     application,
     world,
     customer: linked?.identifier ?? "",
-    newest: async (): Promise<Json> => (await answerOf("application", { application })).audit[0],
   };
 };
 
@@ -81,7 +80,7 @@ test("an application is shown without a secret of it", async () => {
 });
 
 test("an act asks the command's question, and again where it has changed", async () => {
-  const { application, world, customer, newest } = await setUp();
+  const { application, world, customer } = await setUp();
   const act = { act: "customer unlink", application, customer, reason: "asked", by: "ada" };
   const asked = await answerOf("act", { act });
   expect(asked.outcome).toBe("asked");
@@ -93,57 +92,56 @@ test("an act asks the command's question, and again where it has changed", async
   const text = `Customer ${customer} is no longer linked to account a.`;
   expect(await answerOf("act", { act, confirmed: asked.question })).toMatchObject({ outcome: "done", text });
   expect((await world.read("a")).entitlements).toEqual([]);
-  expect(await newest()).toMatchObject({ action: "unlink", by: "ada", reason: "asked", caller: "local" });
+  const { audit } = await answerOf("application", { application });
+  expect(audit[0]).toMatchObject({ action: "unlink", by: "ada", reason: "asked", caller: "local" });
 });
 
 const reason = "asked for it";
-test.each<[act: string, input: object, text: RegExp, action: string]>([
-  ["customer unlink", { to: "b", reason }, /is linked to account b\.$/, "move"],
-  ["customer erase", { reason }, /is erased: 1 purchase/, "erase"],
-  ["customer refresh", {}, /^Customer /, "refresh"],
+test.each<[act: string, input: object, text: RegExp]>([
+  ["customer unlink", { to: "b", reason }, /is linked to account b\.$/],
+  ["customer erase", { reason }, /is erased: 1 purchase/],
+  ["customer refresh", {}, /^Customer /],
   [
     "account unlink",
     { account: "claimer", assertedBy: "client", reason },
-    /^1 customer of account claimer is no longer/,
-    "unlink",
+    /^1 customer of account claimer is/,
   ],
-  ["account erase", { account: "a", reason }, /^Account a is erased: 1 customer\.$/, "erase"],
-  ["application refresh", { store: "ios-store" }, /2 customers/, "refresh"],
-  ["application retell", {}, /2 accounts/, "retell"],
-  ["credential issue", { scope: ["customers:write"], expires: "P1D" }, /cek_\w{89}/, "issue"],
-  ["destination rotate", { name: "backend" }, /whsec_/, "rotate"],
-  ["destination resume", { name: "backend" }, /takes messages already/, "resume"],
-  ["destination resend", { name: "backend", since: isoTime(NOW) }, /backend/, "resend"],
-])("%s %j is the command's act", async (name, input, text, action) => {
-  const { application, customer, newest } = await setUp();
+  ["account erase", { account: "a", reason }, /^Account a is erased: 1 customer\.$/],
+  ["application refresh", { store: "ios-store" }, /2 customers/],
+  ["application retell", {}, /2 accounts/],
+  ["credential issue", { scope: ["customers:write"], expires: "P1D" }, /cek_\w{89}/],
+  ["destination rotate", { name: "backend" }, /whsec_/],
+  ["destination resume", { name: "backend" }, /takes messages already/],
+  ["destination resend", { name: "backend", since: isoTime(NOW) }, /backend/],
+])("%s %j is the command's act", async (name, input, text) => {
+  const { application, customer } = await setUp();
   const of = name.startsWith("customer") ? { customer } : {};
   const act = { act: name, application, ...of, ...input };
   const first = await answerOf("act", { act });
   const done = first.outcome === "done" ? first : await answerOf("act", { act, confirmed: first.question });
   expect(done).toMatchObject({ outcome: "done", text: expect.stringMatching(text) });
-  expect(await newest()).toMatchObject({ action, reason: "reason" in input ? reason : null });
 });
 
-const of = { application: randomUUID() };
-test.each<[string, string, unknown, number, RegExp]>([
+test.each<[string, string, object | string, number, RegExp]>([
   ["no such call", "nothing", {}, 404, /no such call/],
   ["no JSON", "account", "x", 400, /expected object/],
   ["an unknown member", "start", { all: true }, 400, /Unrecognized key/],
   ["no application", "application", { application: "x" }, 422, /must be a UUID/],
-  ["an account of control characters", "account", { ...of, account: "\u0000" }, 422, /account/i],
-  ["an unknown act", "act", { act: { act: "table drop", ...of } }, 400, /Invalid/],
-  ["an empty account", "act", { act: { act: "account erase", account: "", reason, ...of } }, 422, /account/i],
-])("%s is refused with a sentence", async (_, name, input, status, message) => {
-  const refused = await opened.call(name, input);
-  expect([refused.status, refused.body.message]).toEqual([status, expect.stringMatching(message)]);
-});
-
-test.each<[string, object, RegExp]>([
-  ["an empty account to move to", { act: "customer unlink", reason, to: "" }, /account/i],
-  ["no reason", { act: "account erase", account: "a", reason: "" }, /--reason has/],
-])("an act with %s changes nothing", async (_, input, message) => {
+  [
+    "an account of control characters",
+    "account",
+    { application: randomUUID(), account: "\u0000" },
+    422,
+    /account/i,
+  ],
+  ["an unknown act", "act", { act: "table drop" }, 400, /Invalid/],
+  ["an empty account", "act", { act: "account erase", account: "", reason }, 422, /account/i],
+  ["an empty account to move to", "act", { act: "customer unlink", reason, to: "" }, 422, /account/i],
+  ["no reason", "act", { act: "account erase", account: "a", reason: "" }, 422, /--reason has/],
+])("%s is refused with a sentence, and changes nothing", async (_, name, input, status, message) => {
   const { application, customer, world } = await setUp();
-  const refused = await opened.call("act", { act: { application, customer, ...input } });
-  expect([refused.status, refused.body.message]).toEqual([422, expect.stringMatching(message)]);
+  const sent = name === "act" ? { act: { application, customer, ...Object(input) } } : input;
+  const refused = await opened.call(name, sent);
+  expect([refused.status, refused.body.message]).toEqual([status, expect.stringMatching(message)]);
   expect((await world.read("a")).entitlements).toHaveLength(1);
 });

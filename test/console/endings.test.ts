@@ -43,14 +43,6 @@ const expired = (expirationIntent: number, periodEndsAt = end) =>
     renewal: aRenewal({ periodEndsAt, willRenew: false, expirationIntent, signedAt: end + 1 }),
   });
 describe("what a purchase gave, and how it ended", () => {
-  test("an active one lasts, and one without an end for ever, which comes first", () => {
-    const lifetime = aLine({ transactionIdentifier: "2", nature: "non_consumable", endsAt: null });
-    expect(endings(aPurchase(), aPurchase({ key: "2", lines: [lifetime] }))).toMatchObject([
-      { because: "lasts", until: null },
-      { because: "lasts", until: isoTime(NOW + 20 * DAY) },
-    ]);
-  });
-
   const pass = {
     productIdentifier: "pass",
     nature: "consumable",
@@ -84,59 +76,60 @@ describe("what a purchase gave, and how it ended", () => {
     expect(endings(purchase)).toMatchObject([{ because, until: isoTime(until), changedTo: null }]);
   });
 
-  test("a change to a product that is not mapped names that product", () => {
-    const gold = aLine({ transactionIdentifier: "2", productIdentifier: "gold", startsAt: end + 1 });
-    expect(endings(aPurchase({ lines: [over, gold] }))).toMatchObject([
-      { productIdentifier: "monthly", because: "changed", changedTo: "gold", until: isoTime(end) },
-    ]);
-  });
-
-  test("a later purchase of another product is no change", () => {
-    const gold = aLine({ transactionIdentifier: "2", productIdentifier: "gold", startsAt: end + DAY });
-    expect(endings(aPurchase({ lines: [over, gold] }))).toMatchObject([{ because: "not_renewed" }]);
-  });
-
-  test("a purchase that another replaced names the product of that", () => {
-    const old = aPurchase({ replacedBy: purchaseKey("2"), replacedAt: end });
-    const gold = aLine({ transactionIdentifier: "2", productIdentifier: "gold", startsAt: end });
-    const replacing = aPurchase({ key: "2", lines: [gold] });
-    expect(endings(old, replacing)).toMatchObject([
-      { because: "changed", changedTo: "gold", until: isoTime(end) },
-    ]);
-    expect(endings(old)).toMatchObject([{ because: "changed", changedTo: null, until: isoTime(end) }]);
-  });
-
-  test("a purchase replaced at an unknown time is not among them", () => {
-    const old = aPurchase({ store: "android-store", replacedBy: purchaseKey("2") });
-    expect(endings(old)).toEqual([]);
-  });
-
-  test("a refund without a date leaves no access that is known", () => {
-    const refunded = aPurchase({ store: "android-store", lines: [aLine({ standing: "revoked" })] });
-    expect(endings(refunded)).toMatchObject([{ because: "refunded", until: null }]);
-  });
-
-  test("renewals of one product are one, with the last end", () => {
-    const first = aLine({ startsAt: NOW - 62 * DAY, endsAt: NOW - 32 * DAY });
-    const renewed = aPurchase({ lines: [first, { ...over, transactionIdentifier: "2", event: "2" }] });
-    expect(endings(renewed)).toMatchObject([{ until: isoTime(end) }]);
-  });
-
-  test("the latest access comes first, though another purchase may come back", () => {
-    const ended = aPurchase({
-      store: "android-store",
-      key: "2",
-      lines: [{ ...over, standing: "expired", transactionIdentifier: null }],
-    });
-    expect(endings(failed(NOW - 20 * DAY), ended).map(({ store }) => store)).toEqual([
-      "android-store",
-      "ios-store",
-    ]);
-  });
-
-  test("what has not begun, or is not mapped, is not among them", () => {
-    const later = aPurchase({ lines: [aLine({ startsAt: NOW + DAY })] });
-    const unmapped = aPurchase({ key: "2", lines: [aLine({ productIdentifier: "gold" })] });
-    expect(endings(later, unmapped)).toEqual([]);
+  const gold = (startsAt: number) =>
+    aLine({ transactionIdentifier: "2", productIdentifier: "gold", startsAt });
+  const lifetime = aLine({ transactionIdentifier: "2", nature: "non_consumable", endsAt: null });
+  const first = aLine({ startsAt: NOW - 62 * DAY, endsAt: NOW - 32 * DAY });
+  const replaced = aPurchase({ replacedBy: purchaseKey("2"), replacedAt: end });
+  const replacedUndated = aPurchase({ store: "android-store", replacedBy: purchaseKey("2") });
+  const changed = { because: "changed", until: isoTime(end) };
+  const unended = aLine({ standing: "revoked" });
+  const expiredOnAndroid = { ...over, standing: "expired", transactionIdentifier: null } as const;
+  const notBegun = aPurchase({ lines: [aLine({ startsAt: NOW + DAY })] });
+  const unmapped = aPurchase({ key: "2", lines: [aLine({ productIdentifier: "gold" })] });
+  test.each<[string, readonly Purchase[], readonly object[]]>([
+    [
+      "an active one lasts, and one without an end for ever, which comes first",
+      [aPurchase(), aPurchase({ key: "2", lines: [lifetime] })],
+      [
+        { because: "lasts", until: null },
+        { because: "lasts", until: isoTime(NOW + 20 * DAY) },
+      ],
+    ],
+    [
+      "a change to a product that is not mapped names that product",
+      [aPurchase({ lines: [over, gold(end + 1)] })],
+      [{ ...changed, productIdentifier: "monthly", changedTo: "gold" }],
+    ],
+    [
+      "a later purchase of another product is no change",
+      [aPurchase({ lines: [over, gold(end + DAY)] })],
+      [{ because: "not_renewed" }],
+    ],
+    [
+      "a purchase that another replaced names the product of that",
+      [replaced, aPurchase({ key: "2", lines: [gold(end)] })],
+      [{ ...changed, changedTo: "gold" }],
+    ],
+    ["a purchase that an unknown one replaced was changed", [replaced], [{ ...changed, changedTo: null }]],
+    ["a purchase replaced at an unknown time is not among them", [replacedUndated], []],
+    [
+      "a refund without a date leaves no access that is known",
+      [aPurchase({ store: "android-store", lines: [unended] })],
+      [{ because: "refunded", until: null }],
+    ],
+    [
+      "renewals of one product are one, with the last end",
+      [aPurchase({ lines: [first, { ...over, transactionIdentifier: "2", event: "2" }] })],
+      [{ until: isoTime(end) }],
+    ],
+    [
+      "the latest access comes first, though another purchase may come back",
+      [failed(NOW - 20 * DAY), aPurchase({ store: "android-store", key: "2", lines: [expiredOnAndroid] })],
+      [{ store: "android-store" }, { store: "ios-store" }],
+    ],
+    ["what has not begun, or is not mapped, is not among them", [notBegun, unmapped], []],
+  ])("%s", (_, purchases, expected) => {
+    expect(endings(...purchases)).toMatchObject(expected);
   });
 });

@@ -1,4 +1,3 @@
-import { runOperator } from "../../operator/program.ts";
 import { withOperator } from "../operator/telling-world.ts";
 import { open, serve } from "./opened.ts";
 
@@ -110,25 +109,14 @@ test.each([
 });
 
 test("the command line prints the address, and serves until it is ended", async () => {
-  let out = "";
-  let reached = 0;
-  const write = (text: string) => void (out += text);
-  const pause = () => Promise.resolve();
-  const code = await runOperator(["console", "--port", "0"], {
-    environment: { ...process.env, TABLE_NAME: given.table.name },
-    now: () => Date.now(),
-    out: write,
-    err: write,
-    waitForIndex: pause,
-    wait: pause,
+  let [address = "", reached] = ["", 0];
+  const { code, out } = await given.operator.run("console --port 0", {
+    out: (text) => ([address = ""] = text.split("\n")),
     untilStopped: async () => {
-      const [address = ""] = out.split("\n");
       reached = (await fetch(address, { redirect: "manual" })).status;
     },
-    ask: null,
   });
   expect([code, reached]).toEqual([0, 303]);
   expect(out).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console\?token=[\w-]{43}\n/);
-  const [address = ""] = out.split("\n");
   await expect(fetch(address)).rejects.toThrow("fetch failed");
 });

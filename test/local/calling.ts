@@ -13,7 +13,8 @@ interface Answered {
   readonly body: Json;
 }
 
-const SUBSCRIPTION = {
+/** The demo's subscription of Google Play. */
+export const SUBSCRIPTION = {
   packageName: DEMO.packageName,
   productKind: "subscription",
   productIdentifier: DEMO.androidSubscription,
@@ -64,6 +65,12 @@ export const calling = ({ address, demo }: WholeService) => {
 
 export const BOAT_PRODUCT = { productIdentifier: "pro", basePlanIdentifier: "yearly" };
 
+/** Issues an API key of an application. */
+export const issueKey = async (operator: RunCommand, application: string, ...scope: readonly string[]) => {
+  const words = ["credential", "issue", "--application", application, "--scope", ...scope];
+  return (await operator(...words)).split("\n")[0] ?? "";
+};
+
 /** Applies an application whose Android package has the secret's credential, and issues an API key that may link. */
 export const keyOfAnApplication = async (
   operator: RunCommand,
@@ -84,7 +91,5 @@ export const keyOfAnApplication = async (
   await operator("application", "apply", file, "--yes");
   rmSync(folder, { recursive: true });
   const application = (await operator("application", "find", packageName)).trim();
-  const words = ["credential", "issue", "--application", application, "--scope", "customers:write"];
-  const [apiKey = ""] = (await operator(...words)).split("\n");
-  return apiKey;
+  return issueKey(operator, application, "customers:write");
 };

@@ -10,7 +10,7 @@ import { fingerprintOf, makeChain, signJws, type SigningChain } from "../../sand
 import { appTransactionPayload, newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
 import { startWholeService } from "../../testing/support/local-gateway.ts";
 import { operatorOf } from "../support/local-operator.ts";
-import { calling, keyOfAnApplication } from "./calling.ts";
+import { calling, keyOfAnApplication, SUBSCRIPTION } from "./calling.ts";
 
 /** A publisher API, a root and a folder of secrets that a local run is given. */
 const android = createAndroidPublisherSandbox({ now: Date.now, prefix: "/given" });
@@ -41,13 +41,7 @@ test("a given publisher API replaces the sandbox's", async () => {
   expect(service.androidPurchaseToken).toBeNull();
   const path = "/sandbox/android-publisher/purchases";
   expect((await fetch(service.address + path, { method: "POST", body: "{}" })).status).toBe(404);
-  const purchaseToken = android.buy({
-    packageName: DEMO.packageName,
-    productKind: "subscription",
-    productIdentifier: DEMO.androidSubscription,
-    basePlanIdentifier: DEMO.androidBasePlan,
-  });
-  const linked = await linkOnAndroid("skipper", purchaseToken);
+  const linked = await linkOnAndroid("skipper", android.buy(SUBSCRIPTION));
   expect(linked.body).toMatchObject({ entitlements: [{ identifier: "premium" }] });
 });
 

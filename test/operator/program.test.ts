@@ -4,9 +4,9 @@ import { fileURLToPath } from "node:url";
 import { authorize } from "../../lib/applications/authorize.ts";
 import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
+import { UNKNOWN } from "./run-operator.ts";
 import { anApplication, withOperator } from "./telling-world.ts";
 
-const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
 const given = withOperator();
 const run = (...words: readonly string[]) => given.operator.run(words);
 

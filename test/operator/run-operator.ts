@@ -14,11 +14,17 @@ export const operate = async (
     ask: null,
     ...world,
     environment: { ...process.env, ...environment },
-    out: (text) => void (out += text),
+    out: (text) => {
+      out += text;
+      world.out?.(text);
+    },
     err: (text) => void (err += text),
   });
   return { code, out, err, json: <Shape = Record<string, unknown>>(): Shape => JSON.parse(out) };
 };
+
+/** Identifier that no application and no customer has. */
+export const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
 
 /** A command that was refused with these words. */
 export const refusedWith = (words: string) => ({ code: 1, err: expect.stringContaining(words) });

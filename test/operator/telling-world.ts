@@ -3,12 +3,15 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { v7 as uuid } from "uuid";
-import { HOUR } from "../../lib/duration.ts";
+import { DAY, HOUR } from "../../lib/duration.ts";
+import { isWebhook } from "../../lib/applications/destination.ts";
+import type { Delivery } from "../../lib/delivery/delivery-queue.ts";
 import type { DestinationHealth } from "../../lib/delivery/destination-health.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
-import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
+import { write } from "../../lib/table/dynamodb/transactions.ts";
+import { createDeliveryQueue, requestDelivery } from "../../lib/table/telling/delivery-queue.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table/table.ts";
 import { masterSecretName } from "../../lib/delivery/master-secret.ts";
 import { tellChanges } from "../../lib/telling/tell-changes.ts";
@@ -105,6 +108,16 @@ export type Given = ReturnType<typeof withOperator>;
 
 export const PRODUCTS = [{ store: "ios-store", productIdentifier: "monthly", grants: ["premium"] }];
 
+/** An entry of the audit, as `--json` shows it. */
+interface Entry {
+  readonly action: string;
+  readonly moment: string;
+  readonly caller: string | null;
+  readonly customer: string | null;
+  readonly what: readonly string[];
+  readonly accounts: readonly string[];
+}
+
 /** An application of the table that is told of changes, as an operator has applied it. */
 export const anApplication = async (
   { operator: { apply, run: operate }, table }: Given,
@@ -112,6 +125,14 @@ export const anApplication = async (
 ) => {
   const identifier = applicationId(uuid());
   const applications = createApplicationTable(table);
+  const queue = createDeliveryQueue(table);
+  const reference = (destination = "backend") => ({ application: identifier, destination });
+  /** What waits for a destination. */
+  const deliveries = async (destination?: string): Promise<readonly Delivery[]> => {
+    const all: Delivery[] = [];
+    for await (const page of queue.waiting(reference(destination), 100)) all.push(...page);
+    return all;
+  };
   const configure = (
     configured: readonly object[],
     {
@@ -136,6 +157,8 @@ export const anApplication = async (
   /** Runs a command line, in which APPLICATION stands for its identifier. */
   const run = (line: string, options: Parameters<typeof operate>[1] = {}) =>
     operate(line.replaceAll("APPLICATION", identifier), options);
+  const json = async (line: string, options: Parameters<typeof operate>[1] = {}) =>
+    (await run(`${line} --json`, options)).json();
   const tell = async (moment: Instant = NOW): Promise<void> => {
     const hash = async (of: ApplicationId, account: string) => keyedHash(master, of, account);
     await tellChanges({ ...tellingOf(table, identifier, load, hash), now: () => moment }, Infinity);
@@ -159,15 +182,35 @@ export const anApplication = async (
       return selling;
     },
     /** Stores a destination's health as a deliverer does. */
-    heal: async (destination: string, health: DestinationHealth): Promise<void> => {
-      const queue = createDeliveryQueue(table);
-      const reference = { application: identifier, destination };
-      await queue.take(reference, { worker: "worker", until: NOW + 1 }, NOW);
-      await queue.release(reference, { worker: "worker" }, health);
+    heal: async (health: DestinationHealth, destination?: string): Promise<void> => {
+      await queue.take(reference(destination), { worker: "worker", until: NOW + 1 }, NOW);
+      await queue.release(reference(destination), { worker: "worker" }, health);
     },
-    json: async (line: string, options: Parameters<typeof operate>[1] = {}) =>
-      (await run(`${line} --json`, options)).json(),
-    destination: async (name: string) => (await load()).destinations.find((one) => one.name === name),
+    queue,
+    reference,
+    deliveries,
+    /** Versions that wait for a destination, by account. */
+    waiting: async (destination?: string) =>
+      Object.fromEntries(
+        (await deliveries(destination)).flatMap((one) =>
+          one.kind === "account" ? [[one.account, one.version]] : [],
+        ),
+      ),
+    /** Lets a store's request wait for the destinations. */
+    request: async (request: string, data: object, ...destinations: readonly string[]): Promise<void> => {
+      const message = { identifier: request, type: "store.request", timestamp: NOW, data };
+      for (const destination of destinations)
+        await write(table, requestDelivery(reference(destination), { message, until: NOW + DAY }));
+    },
+    json,
+    /** The audit, the oldest entry first. */
+    audit: async () => (await json("application audit APPLICATION"))["audit"] as readonly Entry[],
+    /** The destination `backend`. */
+    webhook: async () => {
+      const webhook = (await load()).destinations.find(isWebhook);
+      if (webhook === undefined) throw new Error("no webhook");
+      return webhook;
+    },
     /** Items of the application whose partition key contains the text. */
     itemsOf: async (text: string) =>
       (await table.items()).filter(({ pk }) => String(pk).includes(identifier) && String(pk).includes(text)),
@@ -182,16 +225,4 @@ export const sold = async (given: Given, destinations: readonly object[] = [BACK
   const world = await application.world();
   const customer = await world.store({ purchases: [owned("1")] }, byCredential("a"));
   return { application, world, customer };
-};
-
-/** Versions that wait in a destination's queue, by account. */
-export const waitingAt = async (
-  table: TestTable,
-  application: ApplicationId,
-  destination: string,
-): Promise<Record<string, number>> => {
-  const waiting: Record<string, number> = {};
-  for await (const page of createDeliveryQueue(table).waiting({ application, destination }, 100))
-    for (const one of page) if (one.kind === "account") waiting[one.account] = one.version;
-  return waiting;
 };

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { runOperator } from "../../operator/program.ts";
 import type { WholeService } from "../../testing/support/local-gateway.ts";
+import { operate } from "../operator/run-operator.ts";
 
 /** Runs a command of the operator and returns its output; expects that it is done. */
 export type RunCommand = (...words: readonly string[]) => Promise<string>;
@@ -9,8 +8,7 @@ export type RunCommand = (...words: readonly string[]) => Promise<string>;
 export const operatorOf =
   (service: WholeService, changes: Readonly<Record<string, string>> = {}): RunCommand =>
   async (...words) => {
-    const out: string[] = [];
-    const code = await runOperator(words, {
+    const { code, out, err } = await operate(words, {
       environment: {
         TABLE_NAME: service.tableName,
         AWS_ENDPOINT_URL_DYNAMODB: service.dynamoDbEndpoint,
@@ -20,13 +18,7 @@ export const operatorOf =
         MASTER_SECRET: "customer-entitlements-master",
         ...changes,
       },
-      now: () => Date.now(),
-      out: (text) => void out.push(text),
-      err: (text) => void out.push(text),
-      waitForIndex: () => Promise.resolve(),
-      wait: async (milliseconds) => sleep(milliseconds),
-      ask: null,
     });
-    expect([words, code, code === 0 ? "" : out.join("")]).toEqual([words, 0, ""]);
-    return out.join("");
+    expect([words, code, code === 0 ? "" : err]).toEqual([words, 0, ""]);
+    return err + out;
   };

@@ -96,14 +96,6 @@ test.each<[string, Manifest, Application[], object]>([
   expect(stored).toEqual(before);
 });
 
-test("applying a manifest again writes nothing", async () => {
-  const { store, stored } = inMemory([]);
-  await applyManifest(withBundles(null, "a.b"), NEW, store);
-  const again = await applyManifest(withBundles(null, "a.b"), A, store);
-  expect(again).toEqual({ outcome: "applied", application: NEW, created: false, changes: [] });
-  expect(stored.get(NEW)?.version).toBe(1);
-});
-
 const CHANGED: SaveOutcome = { outcome: "changed_meanwhile" };
 const TOO_LARGE: SaveOutcome = { outcome: "catalog_too_large", bytes: 2, limit: 1 };
 test.each<[string, string, SaveOutcome[]]>([

@@ -122,6 +122,7 @@ test("identifiers, service accounts and certificates are compared in lower case"
   for (const written of [CERTIFICATE.toUpperCase(), (CERTIFICATE.match(/../g) ?? []).join(":")])
     expect(iosStore(`environments: [sandbox], xcodeCertificates: ["${written}"]`)).toMatchObject({
       environments: ["sandbox"],
+      appAppleIdentifier: null,
       xcodeCertificates: [CERTIFICATE],
     });
 });
@@ -134,10 +135,6 @@ test.each([
 ])("the renewal leeway %s is %i milliseconds", (written, milliseconds) => {
   const read = manifest(`application: { name: A, renewalLeeway: ${written} }`);
   expect([read.renewalLeeway, read.identifier]).toEqual([milliseconds, null]);
-});
-
-test("a bundle without production needs no Apple ID", () => {
-  expect(iosStore("environments: [sandbox]")?.appAppleIdentifier).toBeNull();
 });
 
 test("an entitlement without a display name has its identifier", () => {

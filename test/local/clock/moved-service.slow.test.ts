@@ -7,7 +7,7 @@ import { DAY, HOUR } from "../../../lib/duration.ts";
 import { DEMO } from "../../../local/demo.ts";
 import { assemblyFolder, startWholeService } from "../../../testing/support/local-gateway.ts";
 import { operatorOf } from "../../support/local-operator.ts";
-import { calling } from "../calling.ts";
+import { calling, issueKey } from "../calling.ts";
 import { FUNCTIONS_APP } from "../functions/modules.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "moved-service-"));
@@ -22,13 +22,6 @@ const { read, move, buyOnIos, linkOnIos, buyOnAndroid, linkOnAndroid } = calling
 const link = async (account: string): Promise<void> => {
   const linked = await linkOnIos(await buyOnIos({ applicationAccountIdentifier: account }));
   expect(linked.status).toBe(200);
-};
-
-/** An API key that may read. */
-const issue = async (): Promise<string> => {
-  const words = ["credential", "issue", "--application", DEMO.applicationIdentifier];
-  const [apiKey = ""] = (await operatorOf(service)(...words, "--scope", "entitlements:read")).split("\n");
-  return apiKey;
 };
 
 describe("POST /sandbox/clock", () => {
@@ -51,7 +44,7 @@ describe("POST /sandbox/clock", () => {
 
   test("a reset restores real time, an empty table and the demo", async () => {
     await move({ advance: "P2D" });
-    const otherKey = await issue();
+    const otherKey = await issueKey(operatorOf(service), DEMO.applicationIdentifier, "entitlements:read");
     await link("somebody");
     expect((await read("somebody")).body.entitlements).toHaveLength(1);
     expect((await read("somebody", otherKey)).status).toBe(200);

@@ -27,6 +27,7 @@ export const handler = async ({ authorizationToken, methodArn }: APIGatewayToken
       authorizationToken,
     },
   };
+  const allowing = (...Statement: unknown[]) => ({ ...allowed, policyDocument: policy(Statement) });
   switch (authorizationToken.split("_")[1]) {
     case "0000000000000001":
       throw new Error("Unauthorized");
@@ -35,20 +36,13 @@ export const handler = async ({ authorizationToken, methodArn }: APIGatewayToken
     case "0000000000000003":
       return { principalId: "somebody" };
     case "0000000000000004":
-      return {
-        ...allowed,
-        policyDocument: policy([statement("Allow", `${api}/GET/v1/customers/*/entitlements`)]),
-      };
+      return allowing(statement("Allow", `${api}/GET/v1/customers/*/entitlements`));
     case "0000000000000005":
-      return {
-        ...allowed,
-        policyDocument: policy([statement("Allow", `${api}/*`), statement("Deny", `${api}/POST/*/link`)]),
-      };
-    case "0000000000000006":
-      return {
-        ...allowed,
-        policyDocument: policy(statement("Allow", `${api}/POST/v1/customers/???-store/link`)),
-      };
+      return allowing(statement("Allow", `${api}/*`), statement("Deny", `${api}/POST/*/link`));
+    case "0000000000000006": {
+      const links = statement("Allow", `${api}/POST/v1/customers/???-store/link`);
+      return { ...allowed, policyDocument: policy(links) };
+    }
     case "0000000000000007":
       return { ...allowed, context: { nested: { not: "allowed" } } };
     default:

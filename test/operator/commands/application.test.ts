@@ -7,14 +7,12 @@ import { GONE, pausesOf } from "../../../lib/delivery/destination-health.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
-import { write } from "../../../lib/table/dynamodb/transactions.ts";
 import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
-import { requestDelivery } from "../../../lib/table/telling/delivery-queue.ts";
 import { createForwardQueue } from "../../../lib/table/telling/forwards.ts";
 import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
-import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { refusedWith } from "../run-operator.ts";
-import { anApplication, BACKEND, BUS, waitingAt, withOperator } from "../telling-world.ts";
+import { anApplication, BACKEND, BUS, withOperator } from "../telling-world.ts";
 
 const given = withOperator();
 const run = (line: string) => given.operator.run(line);
@@ -100,24 +98,19 @@ describe("application apply", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("shows what it adds, changes and removes of destinations and keepsChanges", async () => {
+  test("shows what it adds, changes and removes of destinations, and how a new secret is shown", async () => {
     const { identifier, configure } = await anApplication(given, []);
     const added = await configure([BACKEND, BUS], { keepsChanges: true });
     expect(added.out).toContain(`~ application ${identifier}: keepsChanges null → true\n`);
     expect(added.out).toContain(`+ destination backend: url ${BACKEND.url}\n`);
     expect(added.out).toContain(`+ destination bus: eventBus ${BUS.eventBus}\n`);
+    expect(added.out).toContain(`destination rotate ${identifier} backend prints the secret`);
+    expect(added.out).not.toContain(`rotate ${identifier} bus`);
     const changed = await configure([OTHER]);
     expect(changed.out).toContain(`~ destination backend: url ${BACKEND.url} → ${OTHER.url}\n`);
     expect(changed.out).toContain("- destination bus\n");
     expect(changed.out).toContain("keepsChanges true → null");
-  });
-
-  test("says how the secret of an added webhook is shown, once", async () => {
-    const { identifier, configure } = await anApplication(given, [BUS]);
-    const { out } = await configure([BUS, BACKEND]);
-    expect(out).toContain(`destination rotate ${identifier} backend prints the secret`);
-    expect(out).not.toContain(`rotate ${identifier} bus`);
-    expect((await configure([BUS, OTHER])).out).not.toContain("rotate");
+    expect(changed.out).not.toContain("rotate");
   });
 
   test("takes private and plain addresses only where DESTINATIONS names them", async () => {
@@ -132,17 +125,15 @@ describe("application apply", () => {
   });
 
   test("drops what waits for a destination that it removes, and says so", async () => {
-    const { identifier, ...application } = await anApplication(given, [BACKEND, BUS]);
+    const application = await anApplication(given, [BACKEND, BUS]);
     await application.sellTo("a", "b");
-    const reference = { application: identifier, destination: "backend" };
-    const message = { identifier: "request-1", type: "store.request", timestamp: NOW, data: {} };
-    await write(given.table, requestDelivery(reference, { message, until: NOW + DAY }));
-    await application.heal("backend", afterFailure(HEALTHY, GONE, pausesOf, NOW));
+    await application.request("request-1", {}, "backend");
+    await application.heal(afterFailure(HEALTHY, GONE, pausesOf, NOW));
     const { out } = await application.configure([BUS]);
     expect(out).toContain("- destination backend\n");
     expect(out).toContain("3 messages that waited for backend are dropped.\n");
     expect(await application.itemsOf("#DESTINATION#backend")).toEqual([]);
-    expect(await waitingAt(given.table, identifier, "bus")).toEqual({ a: 1, b: 1 });
+    expect(await application.waiting("bus")).toEqual({ a: 1, b: 1 });
   });
 
   test("says how a changed catalog and a first destination are published", async () => {

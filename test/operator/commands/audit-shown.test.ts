@@ -11,9 +11,6 @@ import { anApplication, BACKEND, withOperator, type ToldApplication } from "../t
 const given = withOperator();
 const because = "--reason asked --yes";
 
-const audit = async ({ json }: ToldApplication) =>
-  (await json("application audit APPLICATION"))["audit"] as readonly object[];
-
 /** An application with customers of account a. */
 const withCustomers = async (claim: Claim, ...keys: readonly string[]) => {
   const application = await anApplication(given);
@@ -59,7 +56,7 @@ test("transfers by links are shown among the acts, in the order of time", async 
   await moving.at(NOW + 1000).store({ purchases: [owned("1")] }, byCredential("a"));
   const customer = await moving.at(NOW + 2000).store({ purchases: [owned("1")] }, byCredential("b"));
   await application.run("application refresh APPLICATION", { moment: NOW + 3000 });
-  expect(await audit(application)).toMatchObject([
+  expect(await application.audit()).toMatchObject([
     { action: "apply" },
     { action: "transfer", customer: customer?.identifier, by: "a link", caller: null },
     { action: "refresh" },
@@ -73,14 +70,14 @@ test("without the master secret a command goes on, with one line", async () => {
   const done = await application.run(line, { environment });
   expect(done.code).toBe(0);
   expect(done.err.match(/The audit cannot name accounts/g)).toHaveLength(1);
-  expect((await audit(application)).slice(1)).toMatchObject([{ accounts: [] }, { accounts: [] }]);
+  expect((await application.audit()).slice(1)).toMatchObject([{ accounts: [] }, { accounts: [] }]);
 });
 
 describe("the caller", () => {
   const issue = async (application: ToldApplication, environment: Record<string, string> = {}) => {
     const line = "credential issue --application APPLICATION --scope changes:read --json";
     const done = await application.run(line, { environment });
-    return { ...done, entry: (await audit(application)).at(-1) };
+    return { ...done, entry: (await application.audit()).at(-1) };
   };
 
   test("is asked of STS once for a command that changes something", async () => {
@@ -92,7 +89,7 @@ describe("the caller", () => {
     await application.run(`account erase APPLICATION a ${because}`, { environment });
     await sts.stop();
     expect(sts.asked).toEqual([expect.stringContaining("/sts/aws4_request")]);
-    expect((await audit(application)).slice(1)).toMatchObject([{ caller: CALLER }, { caller: CALLER }]);
+    expect((await application.audit()).slice(1)).toMatchObject([{ caller: CALLER }, { caller: CALLER }]);
   });
 
   test.each([

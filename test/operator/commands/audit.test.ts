@@ -4,7 +4,6 @@ import { auditEntry } from "../../../lib/administration/reports/audit.ts";
 import type { AuditAction, Audited, AuditEntry } from "../../../lib/administration/acts/audit-entry.ts";
 import { operatorChange } from "../../../lib/administration/acts/operation-table.ts";
 import { issueCredential } from "../../../lib/applications/credential.ts";
-import { isWebhook } from "../../../lib/applications/destination.ts";
 import { keyedHash } from "../../../lib/delivery/webhook-secret.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { accountId, customerId } from "../../../lib/identifiers.ts";
@@ -19,7 +18,8 @@ import { keys } from "../../../lib/table/keys.ts";
 import { recordAct } from "../../../operator/commands/acting.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { byClient, byCredential, owned, requests } from "../../../testing/support/world.ts";
-import { CALLER, startTokenService, type TokenService } from "../sts.ts";
+import { UNKNOWN } from "../run-operator.ts";
+import { CALLER, startTokenService } from "../sts.ts";
 import {
   anApplication,
   BACKEND,
@@ -30,36 +30,22 @@ import {
 } from "../telling-world.ts";
 
 const given = withOperator();
-let sts: TokenService;
-beforeAll(async () => {
-  sts = await startTokenService();
-});
-afterAll(() => sts.stop());
+const sts = await startTokenService();
+afterAll(sts.stop);
 
 const audited = (of: AuditEntry): Audited => ({ entryIdentifier: uuid(), entry: of });
 
-const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
 const because = "--reason asked --yes";
 
 /** Runs a command, by ada, in a shell whose AWS identity STS names. */
 const byAda = ({ run }: ToldApplication, line: string, by = "ada") =>
   run(`${line} --by ${by}`, { environment: { AWS_ENDPOINT_URL_STS: sts.endpoint } });
 
-interface Entry {
-  readonly action: string;
-  readonly moment: string;
-  readonly caller: string | null;
-  readonly customer: string | null;
-  readonly what: readonly string[];
-  readonly accounts: readonly string[];
-}
-const audit = async ({ json }: ToldApplication): Promise<readonly Entry[]> =>
-  (await json("application audit APPLICATION"))["audit"] as Entry[];
 /** Entries that an act adds. */
-const added = async (application: ToldApplication, act: () => Promise<unknown>) => {
-  const before = (await audit(application)).length;
+const added = async ({ audit }: ToldApplication, act: () => Promise<unknown>) => {
+  const before = (await audit()).length;
   await act();
-  return (await audit(application)).slice(before);
+  return (await audit()).slice(before);
 };
 const hashOf = ({ identifier }: ToldApplication, account: string): string =>
   keyedHash(new TextEncoder().encode(MASTER), identifier, account);
@@ -73,7 +59,7 @@ const sold = async () => {
 test("an apply is recorded with its changes, and the access taken", async () => {
   const application = await anApplication(given);
   await application.configure([BACKEND], { products: [] });
-  expect(await audit(application)).toMatchObject([
+  expect(await application.audit()).toMatchObject([
     {
       action: "apply",
       what: expect.arrayContaining([
@@ -166,15 +152,15 @@ describe("an act of one transaction is recorded in it:", () => {
       .credential;
 
   type Prepare = (application: ToldApplication, entry: Audited) => Promise<() => Promise<unknown>>;
-  const applications = () => createApplicationTable(given.table);
   const credentials = () => createCredentialTable(given.table);
   test.each<[AuditAction, Prepare]>([
     [
       "apply",
       async ({ identifier }, entry) => {
-        const before = await applications().read(identifier);
+        const { read, save } = createApplicationTable(given.table);
+        const before = await read(identifier);
         if (before === null) throw new Error("no application");
-        return () => applications().save(before, { ...before.application, name: "Peaks" }, entry);
+        return () => save(before, { ...before.application, name: "Peaks" }, entry);
       },
     ],
     [
@@ -198,9 +184,8 @@ describe("an act of one transaction is recorded in it:", () => {
     [
       "rotate",
       async (application, entry) => {
-        const before = await application.destination("backend");
-        if (before === undefined || !isWebhook(before)) throw new Error("no webhook");
         const { setSecretEpochs } = createDestinationTable(given.table);
+        const before = await application.webhook();
         return () => setSecretEpochs(application.identifier, before, [NOW], entry);
       },
     ],
@@ -262,5 +247,5 @@ test("entries of the first version are shown without caller, accounts and lines"
   const Item = { ...keys.audit(application.identifier, NOW - 1000, uuid()), ...old };
   await given.table.client.send(new PutCommand({ TableName: given.table.name, Item }));
   const shown = { ...old, moment: isoTime(NOW - 1000), caller: null, accounts: [], what: [] };
-  expect((await audit(application))[0]).toEqual(shown);
+  expect((await application.audit())[0]).toEqual(shown);
 });

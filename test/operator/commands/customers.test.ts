@@ -189,15 +189,6 @@ describe("an erasure", () => {
     );
   });
 
-  test("is completed by the same command, which says when nothing is left", async () => {
-    const { world, run, json } = await setUp();
-    const customer = await world.store({ purchases: [owned("p1")] }, byCredential("a"));
-    await world.beginErasure(customer);
-    const erase = `customer erase APPLICATION ${customer?.identifier} ${MEANT}`;
-    expect(await json(erase)).toMatchObject({ erased: { purchases: 1, identities: 0 } });
-    expect((await run(erase)).code).toBe(1);
-  });
-
   test("of an account erases each customer and shows its progress", async () => {
     const { world, store, run } = await setUp();
     const erase = `account erase APPLICATION a ${MEANT}`;

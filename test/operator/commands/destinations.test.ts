@@ -1,30 +1,22 @@
 import { HOUR } from "../../../lib/duration.ts";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import { createDeliveryQueue } from "../../../lib/table/telling/delivery-queue.ts";
 import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
 import { GONE, pausesOf, type DestinationHealth } from "../../../lib/delivery/destination-health.ts";
 import { OVERLAP_MILLISECONDS, secretText, signingSecrets } from "../../../lib/delivery/webhook-secret.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, MASTER, withOperator, type ToldApplication } from "../telling-world.ts";
-import { refusedWith } from "../run-operator.ts";
+import { refusedWith, UNKNOWN } from "../run-operator.ts";
 
 const given = withOperator();
-const UNKNOWN = "0198c0de-0000-7000-8000-00000000ffff";
 
 const suspended = afterFailure(HEALTHY, GONE, pausesOf, NOW);
 const refused = (retryAt: number | null): DestinationHealth =>
   afterFailure<string>(HEALTHY, { because: "status 500", retryAt }, pausesOf, NOW);
 
-const referenceOf = ({ identifier }: ToldApplication) => ({
-  application: identifier,
-  destination: "backend",
-});
 /** Secrets that sign the backend's messages at a moment, as it has them. */
 const signing = async (application: ToldApplication, moment: Instant = NOW): Promise<string[]> => {
-  const destination = await application.destination("backend");
-  if (destination === undefined || !("url" in destination)) throw new Error("no webhook");
   const master = new TextEncoder().encode(MASTER);
-  return signingSecrets(master, application.identifier, destination, moment).map(secretText);
+  return signingSecrets(master, application.identifier, await application.webhook(), moment).map(secretText);
 };
 
 describe("destination list", () => {
@@ -58,7 +50,7 @@ describe("destination list", () => {
     ],
   ])("tells that one is %s", async (_, stored, health, text) => {
     const application = await anApplication(given);
-    await application.heal("backend", stored);
+    await application.heal(stored);
     expect(await list(application)).toMatchObject([{ health }]);
     expect((await application.run("destination list APPLICATION")).out).toContain(text);
   });
@@ -105,11 +97,11 @@ describe("destination rotate", () => {
     const soon = NOW + 2 * DAY + HOUR;
     await rotate(application);
     await rotate(application, NOW + 2 * DAY);
-    const before = await application.destination("backend");
+    const before = await application.webhook();
     expect(await rotate(application, soon)).toMatchObject(refusedWith("ends the previous secret now"));
-    expect(await application.destination("backend")).toEqual(before);
+    expect(await application.webhook()).toEqual(before);
     expect((await rotate(application, soon, " --yes")).code).toBe(0);
-    expect(await application.destination("backend")).toMatchObject({
+    expect(await application.webhook()).toMatchObject({
       secretEpochs: [soon, NOW + 2 * DAY],
     });
   });
@@ -133,7 +125,7 @@ describe("destination rotate", () => {
       const application = await anApplication(given);
       const done = await application.run("destination rotate APPLICATION backend --json", { environment });
       expect(done).toMatchObject({ ...refusedWith(problem), out: "" });
-      expect(await application.destination("backend")).toMatchObject({ secretEpochs: [] });
+      expect(await application.webhook()).toMatchObject({ secretEpochs: [] });
     },
   );
 
@@ -152,27 +144,22 @@ describe("destination resume", () => {
   ])("ends %s", async (_, health) => {
     const application = await anApplication(given);
     const resume = () => application.run("destination resume APPLICATION backend");
-    await application.heal("backend", health);
+    await application.heal(health);
     expect(await resume()).toMatchObject({ code: 0, out: expect.stringContaining("backend is resumed") });
-    expect(await createDeliveryQueue(given.table).healthOf(referenceOf(application))).toEqual(HEALTHY);
+    expect(await application.queue.healthOf(application.reference())).toEqual(HEALTHY);
     expect((await resume()).out).toContain("takes messages already");
   });
 
   test("makes what it had refused due at once", async () => {
     const application = await anApplication(given);
     await application.sellTo("a", "b");
-    const queue = createDeliveryQueue(given.table);
-    const waiting = async () => {
-      for await (const page of queue.waiting(referenceOf(application), 10)) return page;
-      return [];
-    };
-    for (const delivery of await waiting())
-      await queue.retry(referenceOf(application), delivery, 7, NOW + DAY);
-    await application.heal("backend", suspended);
+    for (const delivery of await application.deliveries())
+      await application.queue.retry(application.reference(), delivery, 7, NOW + DAY);
+    await application.heal(suspended);
     const { err } = await application.run("destination resume APPLICATION backend");
     expect(err).toContain("made 2 messages due");
     const due = { tries: 7, nextTryAt: 0 };
-    expect(await waiting()).toMatchObject([due, due]);
+    expect(await application.deliveries()).toMatchObject([due, due]);
   });
 });
 

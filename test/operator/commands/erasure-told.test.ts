@@ -1,8 +1,6 @@
 import { byCredential, owned, refunded } from "../../../testing/support/world.ts";
 import type { ResolvedCustomer } from "../../../lib/customers/storing/store-facts.ts";
-import { write } from "../../../lib/table/dynamodb/transactions.ts";
-import { requestDelivery } from "../../../lib/table/telling/delivery-queue.ts";
-import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, sold, withOperator, type ToldApplication } from "../telling-world.ts";
 import { refusedWith } from "../run-operator.ts";
 
@@ -82,14 +80,8 @@ describe("an erasure in an application that tells no changes any more", () => {
 });
 
 describe("a store's request about an erased person, while it waits", () => {
-  const wait = async (application: ToldApplication, identifier: string, data: object): Promise<void> => {
-    const message = { identifier, type: "store.request", timestamp: NOW, data };
-    for (const destination of ["backend", "bus"])
-      await write(
-        given.table,
-        requestDelivery({ application: application.identifier, destination }, { message, until: NOW + DAY }),
-      );
-  };
+  const wait = (application: ToldApplication, identifier: string, data: object) =>
+    application.request(identifier, data, "backend", "bus");
   const eraseAccount = ({ run }: ToldApplication, account: string) =>
     run(`account erase APPLICATION ${account} --reason asked --yes`);
   const waiting = async (application: ToldApplication) =>

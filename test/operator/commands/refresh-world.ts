@@ -2,19 +2,18 @@ import { v7 as uuid } from "uuid";
 import { STORES, type Store } from "../../../lib/contract/schemas.ts";
 import { askDuePurchases, pausesOf, type AskRun } from "../../../lib/customers/asking/ask-due-purchases.ts";
 import type { PauseReason } from "../../../lib/customers/asking/ask-queue.ts";
-import { storeFacts } from "../../../lib/customers/storing/store-facts.ts";
 import { MINUTE } from "../../../lib/duration.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
 import type { DueAsk, AskSource } from "../../../lib/customers/asking/ask.ts";
-import { accountId, applicationId } from "../../../lib/identifiers.ts";
+import { applicationId, customerId } from "../../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
 import { applied } from "../../../testing/support/application.ts";
-import { aLine, aPurchase, DAY, NOW, proven } from "../../../testing/support/stores/purchases.ts";
-import { createWorld } from "../../../testing/support/world.ts";
+import { aLine, aPurchase, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
+import { byCredential, createWorld } from "../../../testing/support/world.ts";
 import type { Given } from "../telling-world.ts";
 
 const pause = () => Promise.resolve();
@@ -40,6 +39,7 @@ export const anApplication = async ({ table }: Given, { isTwice = false }: { isT
     products: STORES.map((store) => ({ store, productIdentifier: "monthly", grants: ["premium"] })),
   });
 
+  const world = createWorld(table, { application, pause });
   const apple: AskSource = { store: "ios-store", bundleIdentifier };
   const google = (purchaseToken: string, packageName = bundleIdentifier): AskSource => ({
     store: "android-store",
@@ -53,21 +53,10 @@ export const anApplication = async ({ table }: Given, { isTwice = false }: { isT
     source: AskSource,
     { account = null, askedAt = null }: { account?: string | null; askedAt?: Instant | null } = {},
   ) => {
-    const stored = await storeFacts(
-      createWorld(table, { pause }).factStore,
-      application,
-      {
-        environment: purchase.environment,
-        identities: [],
-        purchases: [proven(purchase)],
-        renewals: [],
-        acknowledgementDue: null,
-        origin: { source, canAsk: true, askedAt },
-      },
-      account === null ? null : { account: accountId(account), assertedBy: "credential" },
-    );
-    if (stored.outcome === "refused" || stored.customer === null) throw new Error("nobody");
-    return stored.customer.identifier;
+    const { environment } = purchase;
+    const facts = { environment, purchases: [purchase], origin: { source, canAsk: true, askedAt } };
+    const customer = await world.store(facts, account === null ? null : byCredential(account));
+    return customer?.identifier ?? customerId("");
   };
 
   const queueIn = (ofStore: Store) =>

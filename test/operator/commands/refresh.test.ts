@@ -152,9 +152,10 @@ describe("application refresh", () => {
     expect(await timesIn("android-store")).toEqual([NOW, NOW + 33]);
   });
 
-  test("continues where it was interrupted", async () => {
-    const { identifier, apple, google, store, work, timesIn } = await anApplication();
+  test("continues where it was interrupted, and resumes a paused queue", async () => {
+    const { identifier, apple, google, store, work, fail, timesIn } = await anApplication();
     await store(onIos("p1"), apple);
+    await fail("ios-store", "unavailable", NOW);
     await store(onAndroid("t1"), google("t1"));
     const line = `application refresh ${identifier} --since ${isoTime(NOW)}`;
     const refresh = async (more = "") => (await run(`${line} --json${more}`)).json();
@@ -181,15 +182,6 @@ describe("application refresh", () => {
     const later = await run(`application refresh ${identifier} --json`, undefined, NOW + HOUR);
     expect(later.json()).toMatchObject({ queued: 0, alreadyQueued: 1 });
     expect(await timesIn("ios-store")).toEqual(before);
-  });
-
-  test("resumes a paused queue", async () => {
-    const { identifier, apple, store, fail, answer, asked } = await anApplication();
-    await store(onIos("p1"), apple);
-    await fail("ios-store", "unavailable", NOW);
-    await run(`application refresh ${identifier}`);
-    await answer(onIos("p1", { verifiedAt: NOW }), apple);
-    expect(asked).toHaveLength(1);
   });
 
   test.each([

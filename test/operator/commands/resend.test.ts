@@ -1,34 +1,20 @@
+import { HOUR } from "../../../lib/duration.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { accountId } from "../../../lib/identifiers.ts";
-import { createDeliveryQueue, createResendTable } from "../../../lib/table/telling/delivery-queue.ts";
+import { createResendTable } from "../../../lib/table/telling/delivery-queue.ts";
 import { createFeedTable } from "../../../lib/table/telling/feed.ts";
 import { readChanges } from "../../../lib/telling/read-changes.ts";
 import { resendChanges, type Resent } from "../../../lib/administration/acts/resend.ts";
 import { resendingOn } from "../../../operator/composition.ts";
 import { byCredential, owned, refunded } from "../../../testing/support/world.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
-import {
-  anApplication,
-  BACKEND,
-  BUS,
-  waitingAt,
-  withOperator,
-  type ToldApplication,
-} from "../telling-world.ts";
+import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "../telling-world.ts";
 import { refusedWith } from "../run-operator.ts";
 
 const given = withOperator();
-const HOUR = 3_600_000;
-
-const reference = (application: ToldApplication, destination = "backend") => ({
-  application: application.identifier,
-  destination,
-});
 /** Takes what waits, as a receiver does. */
-const deliver = async (application: ToldApplication): Promise<void> => {
-  const queue = createDeliveryQueue(given.table);
-  for await (const page of queue.waiting(reference(application), 100))
-    for (const delivery of page) await queue.remove(reference(application), delivery);
+const deliver = async ({ deliveries, queue, reference }: ToldApplication): Promise<void> => {
+  for (const delivery of await deliveries()) await queue.remove(reference(), delivery);
 };
 
 const resend = (application: ToldApplication, since: string, name = "backend", moment = NOW) =>
@@ -39,9 +25,6 @@ const cursorsOf = async ({ identifier }: ToldApplication): Promise<string[]> =>
   (await readChanges({ feed: createFeedTable(given.table), now: () => NOW }, identifier, {})).changes.map(
     ({ cursor }) => cursor,
   );
-
-const waiting = (application: ToldApplication, name = "backend") =>
-  waitingAt(given.table, application.identifier, name);
 
 /** An application whose accounts a, b and c were told, each at its own hour, and delivered. */
 const told = async () => {
@@ -62,7 +45,7 @@ describe("destination resend", () => {
     await application.configure([BACKEND, BUS]);
     const [first = "", , last = ""] = await cursorsOf(application);
     expect((await resend(application, last)).json()).toMatchObject({ accounts: 0, changes: 0 });
-    expect(await waiting(application)).toEqual({});
+    expect(await application.waiting()).toEqual({});
     expect((await resend(application, first)).json()).toEqual({
       applicationIdentifier: application.identifier,
       destination: "backend",
@@ -70,9 +53,9 @@ describe("destination resend", () => {
       changes: 2,
       cursor: last,
     });
-    expect(await waiting(application)).toEqual({ b: 1, c: 1 });
+    expect(await application.waiting()).toEqual({ b: 1, c: 1 });
     await resend(application, isoTime(NOW + HOUR), "bus");
-    expect(await waiting(application, "bus")).toEqual({ b: 1, c: 1 });
+    expect(await application.waiting("bus")).toEqual({ b: 1, c: 1 });
   });
 
   test("delivers only the newest version of an account", async () => {
@@ -80,7 +63,7 @@ describe("destination resend", () => {
     await changeA();
     await deliver(application);
     expect((await resend(application, isoTime(NOW))).json()).toMatchObject({ accounts: 3, changes: 4 });
-    expect(await waiting(application)).toEqual({ a: 2, b: 1, c: 1 });
+    expect(await application.waiting()).toEqual({ a: 2, b: 1, c: 1 });
   });
 
   test("puts no older version in place of one that waits", async () => {
@@ -89,8 +72,8 @@ describe("destination resend", () => {
     const place = { day: isoTime(NOW).slice(0, 10), sequence: 1 };
     const older = { account: accountId("a"), version: 1, place };
     const { deliverAgain } = createResendTable(given.table);
-    expect(await deliverAgain(reference(application), older, NOW)).toBe("newer");
-    expect(await waiting(application)).toEqual({ a: 2 });
+    expect(await deliverAgain(application.reference(), older, NOW)).toBe("newer");
+    expect(await application.waiting()).toEqual({ a: 2 });
   });
 
   test("passes over erased accounts, and may be repeated", async () => {
@@ -103,21 +86,16 @@ describe("destination resend", () => {
     const before = await sinceOf();
     await resend(application, isoTime(NOW), "backend", NOW + DAY);
     expect(await sinceOf()).toEqual(before);
-    expect(await waiting(application)).toEqual({ b: 1, c: 1 });
+    expect(await application.waiting()).toEqual({ b: 1, c: 1 });
   });
 
   test("makes what the destination had refused due at once", async () => {
     const { application } = await told();
     await resend(application, isoTime(NOW + 2 * HOUR));
-    const queue = createDeliveryQueue(given.table);
-    const one = async () => {
-      for await (const [delivery] of queue.waiting(reference(application), 1))
-        if (delivery !== undefined) return delivery;
-      throw new Error("nothing waits");
-    };
-    await queue.retry(reference(application), await one(), 8, NOW + DAY);
+    for (const delivery of await application.deliveries())
+      await application.queue.retry(application.reference(), delivery, 8, NOW + DAY);
     await resend(application, isoTime(NOW + 2 * HOUR));
-    expect(await one()).toMatchObject({ tries: 0, nextTryAt: 0 });
+    expect(await application.deliveries()).toMatchObject([{ tries: 0, nextTryAt: 0 }]);
   });
 
   test("shows its progress, and where to go on after an interruption", async () => {
@@ -128,7 +106,7 @@ describe("destination resend", () => {
     const seen: Resent[] = [];
     const stopped = resendChanges(
       { ...whole, feed: { ...whole.feed, changesOf } },
-      reference(application),
+      application.reference(),
       { time: NOW },
       (done) => {
         seen.push(done);
@@ -158,7 +136,7 @@ describe("destination resend", () => {
       [isoTime(NOW), "kept for 30 days"],
     ] as const)
       expect(await resend(application, since, "backend", late)).toMatchObject(refusedWith(problem));
-    expect(await waiting(application)).toEqual({});
+    expect(await application.waiting()).toEqual({});
   });
 
   test.each([

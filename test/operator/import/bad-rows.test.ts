@@ -8,11 +8,8 @@ beforeEach(async () => {
 }, 120_000);
 afterEach(async () => world.stop());
 
-const tokenOf = (wanted: (person: ImportWorld["persons"][number]) => boolean): string => {
-  const found = world.persons.find((person) => person.android !== null && wanted(person));
-  if (found?.android == null) throw new Error("No such person.");
-  return found.android.purchaseToken;
-};
+const tokenOf = (lie: string): string =>
+  world.personWith((person) => person.android !== null && person.lie === lie).android?.purchaseToken ?? "";
 
 const FOREIGN_TOKEN = "token-of-another-package";
 const FOREIGN_TRANSACTION = "790000000000001";
@@ -44,7 +41,7 @@ test("bad rows each have a cause, and the others are linked", async () => {
   const honest = world.persons.filter(({ lie }) => lie === null);
   const [good, unowned] = honest.flatMap(({ android }) => android?.purchaseToken ?? []);
   const twice = honest.find(({ ios }) => ios !== null)?.ios?.originalTransactionIdentifier;
-  const sandbox = world.persons.find(({ lie, ios }) => lie === "sandbox" && ios !== null);
+  const sandbox = world.personWith(({ lie, ios }) => lie === "sandbox" && ios !== null);
   const path = world.write(
     "bad.csv",
     [
@@ -52,15 +49,15 @@ test("bad rows each have a cause, and the others are linked", async () => {
       `good;"two\nlines; ""quoted""";android-store;;;;;${good}`,
       `;;android-store;;;;;${unowned}`,
       `foreign;;android-store;;;;;${FOREIGN_TOKEN}`,
-      `forgotten;;android-store;;;;;${tokenOf(({ lie }) => lie === "forgotten-token")}`,
-      `dropped;;android-store;;;;;${tokenOf(({ lie }) => lie === "dropped-token")}`,
+      `forgotten;;android-store;;;;;${tokenOf("forgotten-token")}`,
+      `dropped;;android-store;;;;;${tokenOf("dropped-token")}`,
       `other-bundle;;ios-store;;;${FOREIGN_TRANSACTION};;`,
       "other-app;;ios-store;com.example.other;;71;;",
       "receipt;;ios-store;;;;bm8gcmVjZWlwdA==;",
       `jws;;ios-store;;;;${JWS};`,
       `one;;ios-store;;;${twice};;`,
       `two;;ios-store;;;${twice};;`,
-      `tester;;ios-store;;sandbox;${sandbox?.ios?.originalTransactionIdentifier};;`,
+      `tester;;ios-store;;sandbox;${sandbox.ios?.originalTransactionIdentifier};;`,
       "commas,,android-store,,,,,t1",
     ].join("\n"),
   );

@@ -1,12 +1,9 @@
 import { refusedWith } from "../run-operator.ts";
-import { createImportWorld, type ImportWorld } from "./world.ts";
+import { createImportWorld } from "./world.ts";
 
-let world: ImportWorld;
-beforeAll(async () => {
-  world = await createImportWorld({ count: 100, seed: 21 });
-  await world.run((await world.export("table")).paths);
-}, 120_000);
-afterAll(async () => world.stop());
+const world = await createImportWorld({ count: 100, seed: 21 });
+await world.run((await world.export("table")).paths);
+afterAll(world.stop);
 
 const compare = async (paths: readonly string[], ...words: readonly string[]) =>
   world.operate("import", "compare", ...paths, "--application", world.identifier, "--json", ...words);
@@ -26,7 +23,7 @@ test("an export that says what the service answers agrees, and no store is asked
 
 test("accounts that differ are listed, and end with 1 above the tolerance", async () => {
   const [active, ended] = [true, false].map((isActive) =>
-    world.persons.find((person) => person.lie === null && person.isActive === isActive),
+    world.personWith((person) => person.lie === null && person.isActive === isActive),
   );
   const rows = [
     rowOf(active?.account ?? "", false),

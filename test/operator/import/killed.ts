@@ -42,17 +42,8 @@ export const testKilledRuns = (count: number, wanted: number, timeout: number): 
       const [onceJournal, onceList] = [`${world.folder}/once.ndjson`, `${world.folder}/once.csv`];
       const whole = await once.run(paths, "--csv", onceList, "--journal", onceJournal);
       const [journal, list] = [`${world.folder}/killed.ndjson`, `${world.folder}/killed.csv`];
-      const options = [
-        "--application",
-        world.identifier,
-        "--rate",
-        "1000",
-        "--journal",
-        journal,
-        "--csv",
-        list,
-      ];
-      const words = ["import", "run", ...paths, ...options];
+      const options = `--application ${world.identifier} --rate 1000 --journal ${journal} --csv ${list}`;
+      const words = ["import", "run", ...paths, ...options.split(" ")];
       let kills = 0;
       for (let kill = 1; kill <= wanted; kill += 1) {
         const size = (sizeOf(onceJournal) * kill) / (wanted + 1);

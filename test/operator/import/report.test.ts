@@ -1,15 +1,12 @@
 import { readDifferences, readReport } from "../../../console/pages/import-files.ts";
 import { FORMATS, LIE_NAMES } from "../../../sandbox/exports/exports.ts";
-import { createImportWorld, type ImportWorld } from "./world.ts";
+import { createImportWorld } from "./world.ts";
 
 /** Several persons of each lie, and as many without. */
 const lies = Object.fromEntries(LIE_NAMES.map((lie) => [lie, 0.03]));
 
-let world: ImportWorld;
-beforeAll(async () => {
-  world = await createImportWorld({ count: 100, seed: 5, lies });
-}, 120_000);
-afterAll(async () => world.stop());
+const world = await createImportWorld({ count: 100, seed: 5, lies });
+afterAll(world.stop);
 
 const textsOf = (all: readonly { readonly account: string; readonly cause: string }[]): string[] =>
   [...new Set(all.map(({ account, cause }) => `${cause} ${account}`))].sort();

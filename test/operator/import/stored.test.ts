@@ -17,6 +17,10 @@ const isKnown = ({ lie, state }: Person): boolean => lie !== "no-token" && state
 const referenceOf = (person: Person): string =>
   person.ios?.originalTransactionIdentifier ?? person.android?.purchaseToken ?? "";
 
+/** What the table has of a person's purchase. */
+const storedOf = async (person: Person) =>
+  (await world.state()).find(({ reference }) => reference.endsWith(` ${referenceOf(person)}`));
+
 /** Reverses a file's rows. */
 const reversed = (path: string): string => {
   const [header = "", ...lines] = readFileSync(path, "utf8").trimEnd().split("\n");
@@ -55,12 +59,8 @@ test("a run twice, and a run of the rows in another order, end as one run", asyn
 test("neither journal nor report nor list holds a token, a key or anything signed", async () => {
   const { paths } = await world.export("table");
   const { report, err } = await world.run(paths);
-  const told = [
-    world.read(report.journal),
-    world.read(report.differences),
-    JSON.stringify(report),
-    err,
-  ].join();
+  const files = [report.journal, report.differences].map(world.read);
+  const told = [...files, JSON.stringify(report), err].join();
   expect(told.length).toBeGreaterThan(5_000);
   const tokens = world.persons.flatMap(({ android }) => android?.purchaseToken ?? []);
   expect(tokens.filter((token) => told.includes(token))).toEqual([]);
@@ -78,22 +78,18 @@ test("a customer of another account is not moved, and an erasure is not lifted",
   const shown = await world.operate("customer", "find", world.identifier, referenceOf(erased), "--json");
   const [customer = ""] = /[0-9a-f-]{36}/.exec(shown.out.replaceAll(world.identifier, "")) ?? [];
   const erase = ["customer", "erase", world.identifier, customer, "--reason", "asked", "--yes"];
-  const gone = await world.operate(...erase);
-  expect(gone.code).toBe(0);
+  expect((await world.operate(...erase)).code).toBe(0);
   const { paths } = await world.export("table");
   const { report } = await world.run(paths);
   expect(report.accounts.byCause).toMatchObject({ "linked-elsewhere": 1, erased: 1 });
-  const state = await world.state();
-  const of = (person: Person) => state.find(({ reference }) => reference.endsWith(` ${referenceOf(person)}`));
-  expect(of(linked)?.account).toBe("somebody-else");
-  expect(of(erased)).toBeUndefined();
+  expect((await storedOf(linked))?.account).toBe("somebody-else");
+  expect(await storedOf(erased)).toBeUndefined();
 });
 
 test("what its store says between two runs is stored by the second", async () => {
-  const person = world.persons.find(
+  const person = world.personWith(
     ({ lie, ios, state }) => lie === null && ios !== null && state === "active",
   );
-  if (person === undefined) throw new Error("Nobody subscribes.");
   const { paths } = await world.export("table");
   const before = await world.run(paths);
   await world.ios.change(referenceOf(person), { change: "refund" });
@@ -101,7 +97,7 @@ test("what its store says between two runs is stored by the second", async () =>
   const refunded = ({ report }: Awaited<ReturnType<ImportWorld["run"]>>): number =>
     report.accounts.byCause["refunded"] ?? 0;
   expect(refunded(after)).toBe(refunded(before) + 1);
-  const stored = (await world.state()).find(({ reference }) => reference.endsWith(` ${referenceOf(person)}`));
+  const stored = await storedOf(person);
   expect(stored?.account).toBe(person.account);
   expect(stored?.lines.some(({ revokedAt }) => revokedAt !== null)).toBe(true);
 });
@@ -133,8 +129,7 @@ test("several files are joined: orders, tokens and transactions of one purchase 
 });
 
 test("what the files give to two accounts is linked as an operator decides", async () => {
-  const disputed = world.persons.find(({ lie }) => lie === "two-accounts");
-  if (disputed === undefined) throw new Error("Nobody has two accounts.");
+  const disputed = world.personWith(({ lie }) => lie === "two-accounts");
   const { paths } = await world.export("table");
   const first = await world.run(paths);
   const rows: Record<string, string>[] = parse(world.read(first.report.differences), { columns: true });
@@ -146,10 +141,7 @@ test("what the files give to two accounts is linked as an operator decides", asy
   expect(report.accounts.byCause["two-accounts"]).toBe(
     (first.report.accounts.byCause["two-accounts"] ?? 0) - 1,
   );
-  const state = await world.state();
-  expect(state.find(({ reference }) => reference.endsWith(` ${referenceOf(disputed)}`))?.account).toBe(
-    disputed.account,
-  );
+  expect((await storedOf(disputed))?.account).toBe(disputed.account);
 });
 
 test("a run takes as many rows as it may, and of one environment", async () => {

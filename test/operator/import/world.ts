@@ -101,6 +101,12 @@ export const createImportWorld = async (plan: Pick<PlanOptions, "count" | "seed"
     now,
     folder,
     ...(await placeOn(table)),
+    /** The first person of this kind. */
+    personWith: (isWanted: (person: Person) => boolean): Person => {
+      const found = persons.find(isWanted);
+      if (found === undefined) throw new Error("There is no such person.");
+      return found;
+    },
     /** The same application and stores, on an empty table. */
     onNewTable: async () => {
       const other = await createTestTable();
