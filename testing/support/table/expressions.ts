@@ -31,6 +31,7 @@ export const PLAIN_NAMES: ReadonlySet<string> = new Set([
   "customer",
   "erasedUntil",
   "leaseUntil",
+  "link",
   "pausedUntil",
   "pk",
   "revision",
