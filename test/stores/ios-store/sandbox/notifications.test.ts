@@ -1,8 +1,7 @@
+import { HOUR } from "../../../../lib/duration.ts";
 import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { storeForEachTest, type StoreEnvironment } from "./store-under-test.ts";
-
-const HOUR = 3_600_000;
 
 const under = storeForEachTest();
 const buy = async (environment: StoreEnvironment = "production") => under.buy({}, { environment });
@@ -36,20 +35,18 @@ describe("a notification that is not taken", () => {
   });
 });
 
-describe("switched off", () => {
-  test("nothing is sent, nor later", async () => {
-    under.answers = 500;
-    const original = await buy();
-    under.answers = 200;
-    under.store.enableNotifications(false);
-    await under.store.change(original, { change: "cancel" });
-    await under.moveTo(NOW + DAY);
-    under.store.enableNotifications(true);
-    await under.moveTo(NOW + 2 * DAY);
-    expect(triesAfter()).toEqual([0]);
-    await under.store.change(original, { change: "resume" });
-    expect(under.received).toHaveLength(2);
-  });
+test("switched off, nothing is sent, nor later", async () => {
+  under.answers = 500;
+  const original = await buy();
+  under.answers = 200;
+  under.store.enableNotifications(false);
+  await under.store.change(original, { change: "cancel" });
+  await under.moveTo(NOW + DAY);
+  under.store.enableNotifications(true);
+  await under.moveTo(NOW + 2 * DAY);
+  expect(triesAfter()).toEqual([0]);
+  await under.store.change(original, { change: "resume" });
+  expect(under.received).toHaveLength(2);
 });
 
 test.each(["sandbox", "production"] as const)("a test of an app in %s", async (environment) => {

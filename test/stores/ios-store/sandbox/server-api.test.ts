@@ -28,22 +28,11 @@ describe("the statuses of a person's subscriptions", () => {
     await under.store.change(original, { change: "renew" });
     under.now = NOW + DAY;
     const answered = await under.client.getAllSubscriptionStatuses(original);
-    expect(answered).toEqual({
-      environment: "Sandbox",
-      bundleId: BUNDLE,
-      data: [
-        {
-          subscriptionGroupIdentifier: expect.any(String),
-          lastTransactions: [original, second].map((originalTransactionId) => ({
-            originalTransactionId,
-            status: 1,
-            signedTransactionInfo: expect.any(String),
-            signedRenewalInfo: expect.any(String),
-          })),
-        },
-      ],
-    });
-    const [last] = await lastTransactions(original);
+    const signed = { signedTransactionInfo: expect.any(String), signedRenewalInfo: expect.any(String) };
+    const ofBoth = [original, second].map((id) => ({ originalTransactionId: id, status: 1, ...signed }));
+    const data = [{ subscriptionGroupIdentifier: expect.any(String), lastTransactions: ofBoth }];
+    expect(answered).toEqual({ environment: "Sandbox", bundleId: BUNDLE, data });
+    const last = answered.data?.[0]?.lastTransactions?.[0];
     const [transaction] = await decodedTransactions([last?.signedTransactionInfo ?? ""]);
     expect(transaction).toMatchObject({
       originalTransactionId: original,
@@ -57,21 +46,16 @@ describe("the statuses of a person's subscriptions", () => {
   });
 
   test("each standing has its status", async () => {
-    const active = await buy();
-    const expired = await buy();
-    const retry = await buy({ gracePeriod: null });
-    const grace = await buy();
-    const revoked = await buy();
+    const all: string[] = [];
+    for (const goods of [{}, {}, { gracePeriod: null }, {}, {}]) all.push(await buy(goods));
+    const [active = "", expired = "", retry = "", grace = "", revoked = ""] = all;
     await under.store.change(expired, { change: "expire" });
     await under.store.change(revoked, { change: "refund" });
     for (const failing of [retry, grace]) await under.store.change(failing, { change: "fail-billing" });
     await under.moveTo(Date.UTC(2026, 6, 16));
-    const all = [active, expired, retry, grace, revoked];
-    const statuses = all.map((originalTransactionId, index) => ({
-      originalTransactionId,
-      status: index + 1,
-    }));
-    expect(await lastTransactions(active)).toMatchObject(statuses);
+    expect(await lastTransactions(active)).toMatchObject(
+      all.map((originalTransactionId, index) => ({ originalTransactionId, status: index + 1 })),
+    );
   });
 });
 
@@ -93,12 +77,8 @@ test("any identifier of a person names the app transaction, signed now", async (
   await under.store.change(original, { change: "renew" });
   under.now = NOW + DAY;
   for (const identifier of [original, "704"]) {
-    const { appTransactionId, receiptCreationDate, bundleId } = await appTransactionOf(identifier);
-    expect({ appTransactionId, receiptCreationDate, bundleId }).toEqual({
-      appTransactionId: "704",
-      receiptCreationDate: NOW + DAY,
-      bundleId: BUNDLE,
-    });
+    const expected = { appTransactionId: "704", receiptCreationDate: NOW + DAY, bundleId: BUNDLE };
+    expect(await appTransactionOf(identifier)).toMatchObject(expected);
   }
 });
 
@@ -116,14 +96,12 @@ describe.each(["getAllSubscriptionStatuses", "getTransactionInfo"] as const)("%s
     ["that was not sold", BUNDLE, UNKNOWN],
   ])("knows no transaction %s", async (_, bundle, identifier) => {
     const original = await buy();
-    await expect(under.clientOf(bundle)[ask](identifier ?? original)).rejects.toMatchObject(
-      failure(APIError.TRANSACTION_ID_NOT_FOUND),
-    );
+    const unknown = failure(APIError.TRANSACTION_ID_NOT_FOUND);
+    await expect(under.clientOf(bundle)[ask](identifier ?? original)).rejects.toMatchObject(unknown);
   });
   test.each(["abc", "12a", "-1", "123456789012345678901"])("refuses the id %s", async (identifier) => {
-    await expect(under.client[ask](identifier)).rejects.toMatchObject(
-      failure(APIError.INVALID_TRANSACTION_ID),
-    );
+    const invalid = failure(APIError.INVALID_TRANSACTION_ID);
+    await expect(under.client[ask](identifier)).rejects.toMatchObject(invalid);
   });
 });
 

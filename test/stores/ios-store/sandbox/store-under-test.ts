@@ -45,6 +45,10 @@ export const verifiers = {
 
 export type StoreEnvironment = keyof typeof verifiers;
 
+/** Type and subtype of a notification. */
+export const nameOf = ({ notificationType, subtype }: ResponseBodyV2DecodedPayload): string =>
+  [notificationType, subtype].filter((part) => part !== undefined).join(" ");
+
 /** Verifies and decodes with Apple's own library. */
 const decoded = async (signedPayload: string, environment: StoreEnvironment): Promise<Pushed> => {
   const verifier = verifiers[environment];
@@ -55,7 +59,7 @@ const decoded = async (signedPayload: string, environment: StoreEnvironment): Pr
     body,
     transaction: signed === undefined ? null : await verifier.verifyAndDecodeTransaction(signed),
     renewalInfo: renewal === undefined ? null : await verifier.verifyAndDecodeRenewalInfo(renewal),
-    name: [body.notificationType, body.subtype].filter((part) => part !== undefined).join(" "),
+    name: nameOf(body),
   };
 };
 
@@ -72,11 +76,9 @@ interface Person {
 
 const received = z.object({ signedPayload: z.string() });
 
-export type StoreUnderTest = ReturnType<typeof storeForEachTest>;
-
-/** A new store before each test of a file, its time, and a server that takes what it pushes. */
+/** A new store before each test of a file, its time, and a server that serves it and takes what it pushes. */
 export const storeForEachTest = () => {
-  let address = "";
+  let origin = "";
   let read = 0;
   const create = (options: Partial<IosStoreOptions>): IosStoreSandbox =>
     createIosStoreSandbox({
@@ -97,20 +99,23 @@ export const storeForEachTest = () => {
     /** Status of the server's answers. */
     answers: 200,
     /** Where the store pushes to. */
-    url: address,
+    url: `${origin}/pushes`,
+    /** Base URL of the store. */
+    address: `${origin}/store`,
     /** The moments and the texts of all pushes. */
     received: [] as { readonly at: Instant; readonly signedPayload: string }[],
   });
   const under: ReturnType<typeof fresh> = fresh();
   const server = createServer((request, response) => {
     void (async () => {
+      if (await under.store.handle(request, response)) return;
       under.received.push({ at: under.now, ...received.parse(await json(request)) });
       under.arrived();
       response.writeHead(under.answers).end();
     })();
   });
   beforeAll(async () => {
-    address = `http://127.0.0.1:${await listen(server, 0)}/`;
+    origin = `http://127.0.0.1:${await listen(server, 0)}`;
   });
   afterAll(() => close(server));
   beforeEach(() => {
