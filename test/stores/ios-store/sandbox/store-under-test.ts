@@ -1,4 +1,3 @@
-import { createServer } from "node:http";
 import { json } from "node:stream/consumers";
 import {
   Environment,
@@ -8,7 +7,6 @@ import {
   type ResponseBodyV2DecodedPayload,
 } from "@apple/app-store-server-library";
 import * as z from "zod";
-import { close, listen } from "../../../../local/server.ts";
 import {
   createIosStoreSandbox,
   type IosStoreOptions,
@@ -18,6 +16,7 @@ import type { RequestedChange } from "../../../../sandbox/ios-store/shop/change.
 import { makeChain } from "../../../../sandbox/ios-store/signing.ts";
 import { HOUR } from "../../../../lib/duration.ts";
 import type { Instant } from "../../../../lib/entitlements/time.ts";
+import { serve, type Served } from "../../../../testing/support/serve.ts";
 import { APPLE_ID, BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
 
@@ -78,7 +77,7 @@ const received = z.object({ signedPayload: z.string() });
 
 /** A new store before each test of a file, its time, and a server that serves it and takes what it pushes. */
 export const storeForEachTest = () => {
-  let origin = "";
+  let server: Served | undefined;
   let read = 0;
   const create = (options: Partial<IosStoreOptions>): IosStoreSandbox =>
     createIosStoreSandbox({
@@ -99,25 +98,22 @@ export const storeForEachTest = () => {
     /** Status of the server's answers. */
     answers: 200,
     /** Where the store pushes to. */
-    url: `${origin}/pushes`,
+    url: `${server?.address}/pushes`,
     /** Base URL of the store. */
-    address: `${origin}/store`,
+    address: `${server?.address}/store`,
     /** The moments and the texts of all pushes. */
     received: [] as { readonly at: Instant; readonly signedPayload: string }[],
   });
   const under: ReturnType<typeof fresh> = fresh();
-  const server = createServer((request, response) => {
-    void (async () => {
+  beforeAll(async () => {
+    server = await serve(async (request, response) => {
       if (await under.store.handle(request, response)) return;
       under.received.push({ at: under.now, ...received.parse(await json(request)) });
       under.arrived();
       response.writeHead(under.answers).end();
-    })();
+    });
   });
-  beforeAll(async () => {
-    origin = `http://127.0.0.1:${await listen(server, 0)}`;
-  });
-  afterAll(() => close(server));
+  afterAll(async () => server?.stop());
   beforeEach(() => {
     read = 0;
     Object.assign(under, fresh());
