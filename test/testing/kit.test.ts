@@ -14,6 +14,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   app = await kit.application();
 });
+afterEach(() => kit.notify(false));
 afterAll(() => kit.stop());
 
 const read = async (account = "user-1", key = app.key) =>
@@ -73,20 +74,16 @@ test("a second call at one moment comes a millisecond later", async () => {
 
 test("stores notify when the test says so, through the endpoints' handlers", async () => {
   kit.notify(true);
-  try {
-    const purchase = await app.buyOnIos({ productIdentifier: "monthly", period: "P1M" });
-    const token = app.buyOnAndroid();
-    await link(purchase);
-    await linkAndroid(token);
-    await kit.clock.advance("P2M");
-    expect((await read()).body.entitlements).toMatchObject([{ status: "active" }]);
-    await kit.ios.change(purchase.originalTransactionIdentifiers[0] ?? "", { change: "refund" });
-    kit.android.change(token, { change: "refund" });
-    await kit.android.pushed();
-    expect((await read()).body.entitlements).toMatchObject([{ active: false }]);
-  } finally {
-    kit.notify(false);
-  }
+  const purchase = await app.buyOnIos({ productIdentifier: "monthly", period: "P1M" });
+  const token = app.buyOnAndroid();
+  await link(purchase);
+  await linkAndroid(token);
+  await kit.clock.advance("P2M");
+  expect((await read()).body.entitlements).toMatchObject([{ status: "active" }]);
+  await kit.ios.change(purchase.originalTransactionIdentifiers[0] ?? "", { change: "refund" });
+  kit.android.change(token, { change: "refund" });
+  await kit.android.pushed();
+  expect((await read()).body.entitlements).toMatchObject([{ active: false }]);
 });
 
 test("a schedule runs by its name: a lost renewal is asked for", async () => {

@@ -1,16 +1,9 @@
 import { PACKAGE_NAME } from "../../../../testing/support/stores/android-store.ts";
-import { timedAndroidStoreForEachTest } from "./timed-android-store.ts";
+import { timedAndroidStoreForEachTest, type TimedAndroidStore } from "./timed-android-store.ts";
 
 const timed = timedAndroidStoreForEachTest();
 
-const request = async (method: string, path: string, body?: unknown) => {
-  const response = await fetch(`${timed.rootUrl}${path}`, {
-    method,
-    headers: { "content-type": "application/json" },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-};
+const request: TimedAndroidStore["request"] = async (...asked) => timed.request(...asked);
 
 /** Sells a subscription, or another purchase. */
 const buy = async (purchase: Record<string, unknown> = {}): Promise<string> => {

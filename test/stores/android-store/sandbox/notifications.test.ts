@@ -9,13 +9,7 @@ const SERVICE_ACCOUNT = "play-push@project.iam.gserviceaccount.com";
 
 const timed = timedAndroidStoreForEachTest({ audience: AUDIENCE, serviceAccount: SERVICE_ACCOUNT });
 
-const post = async (path: string, body?: unknown) => {
-  const response = await fetch(`${timed.rootUrl}${path}`, {
-    method: "POST",
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  return response.status;
-};
+const post = async (path: string, body?: unknown) => (await timed.request("POST", path, body)).status;
 
 /** Verifies the token of the latest push with the served keys. */
 const verified = async () => {
@@ -139,6 +133,6 @@ describe("pushing", () => {
       testNotification: { version: "1.0" },
     });
     expect(await post("notifications/test", {})).toBe(400);
-    expect((await fetch(`${timed.rootUrl}notifications/test`)).status).toBe(404);
+    expect((await timed.request("GET", "notifications/test")).status).toBe(404);
   });
 });

@@ -144,6 +144,16 @@ export const startTimedAndroidStore = async (options: Parameters<typeof startAnd
       const options = { rootUrl, retryConfig: { retry: 0 } };
       return { client: new androidpublisher_v3.Androidpublisher({}), auth: tokens, options };
     },
+    /** A request to the sandbox's own endpoints. */
+    request: async (method: string, path: string, body?: unknown) => {
+      const response = await fetch(`${rootUrl}${path}`, {
+        method,
+        headers: { "content-type": "application/json" },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const answered = JSON.parse((await response.text()) || "{}") as Record<string, unknown>;
+      return { status: response.status, body: answered };
+    },
     close: async (): Promise<void> => {
       await endpoint.stop();
       await local.close();

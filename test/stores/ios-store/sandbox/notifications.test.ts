@@ -84,17 +84,13 @@ describe("what is saved", () => {
     expect(next).toBe(Date.UTC(2026, 6, 15, 12));
   });
 
-  test.each([
-    ["no JSON", "{"],
-    ["another shape", '{"format":1,"shop":{},"pushes":{}}'],
-  ])("corrupt (%s), the store does not open", (_, saved) => {
-    expect(() => under.opened({ saved })).toThrow("What was saved of the sandbox iOS store cannot be read.");
-  });
-
-  test("whose parts do not fit together, the store does not open", async () => {
+  test.each<[string, corrupt: (state: { shop: object }) => string]>([
+    ["no JSON", () => "{"],
+    ["another shape", () => '{"format":1,"shop":{},"pushes":{}}'],
+    ["parts that do not fit", (state) => JSON.stringify({ ...state, shop: { ...state.shop, accounts: [] } })],
+  ])("corrupt (%s), the store does not open", async (_, corrupt) => {
     await buy();
-    const { shop, ...state } = JSON.parse(under.store.save());
-    const saved = JSON.stringify({ ...state, shop: { ...shop, accounts: [] } });
-    expect(() => under.opened({ saved })).toThrow("cannot be read");
+    const saved = corrupt(JSON.parse(under.store.save()));
+    expect(() => under.opened({ saved })).toThrow("What was saved of the sandbox iOS store cannot be read.");
   });
 });

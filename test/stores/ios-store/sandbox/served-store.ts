@@ -1,6 +1,7 @@
+import { createPrivateKey, type KeyObject } from "node:crypto";
 import { AppStoreServerAPIClient, Environment } from "@apple/app-store-server-library";
 import { spyOn } from "jest-mock";
-import { importPKCS8, SignJWT } from "jose";
+import { SignJWT } from "jose";
 import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { storeForEachTest } from "./store-under-test.ts";
 
@@ -9,7 +10,7 @@ export interface TokenChanges {
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly header?: Readonly<Record<string, unknown>>;
   /** Unset: the store's API key. */
-  readonly key?: Awaited<ReturnType<typeof importPKCS8>>;
+  readonly key?: KeyObject;
 }
 
 /** A new store before each test of a file, and Apple's own client of its Server API. */
@@ -39,7 +40,7 @@ export const servedStoreForEachTest = () => {
     const standard = { iss, iat: at, exp: at + 300, aud: "appstoreconnect-v1", bid: BUNDLE };
     return new SignJWT({ ...standard, ...claims })
       .setProtectedHeader({ alg: "ES256", kid: keyIdentifier, typ: "JWT", ...header })
-      .sign(key ?? (await importPKCS8(privateKey, "ES256")));
+      .sign(key ?? createPrivateKey(privateKey));
   };
   const served = Object.assign(under, {
     client: {} as AppStoreServerAPIClient,
