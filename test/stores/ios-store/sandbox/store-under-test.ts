@@ -2,8 +2,6 @@ import { json } from "node:stream/consumers";
 import {
   Environment,
   SignedDataVerifier,
-  type JWSRenewalInfoDecodedPayload,
-  type JWSTransactionDecodedPayload,
   type ResponseBodyV2DecodedPayload,
 } from "@apple/app-store-server-library";
 import * as z from "zod";
@@ -25,16 +23,6 @@ const chain = makeChain();
 
 export const MONTHLY = "com.example.trails.premium.monthly";
 
-/** A pushed notification, as Apple's own library verifies and decodes it. */
-export interface Pushed {
-  readonly signedPayload: string;
-  readonly body: ResponseBodyV2DecodedPayload;
-  readonly transaction: JWSTransactionDecodedPayload | null;
-  readonly renewalInfo: JWSRenewalInfoDecodedPayload | null;
-  /** Type and subtype. */
-  readonly name: string;
-}
-
 const verifierOf = (environment: Environment) =>
   new SignedDataVerifier([chain.root.certificate], false, environment, BUNDLE, APPLE_ID);
 export const verifiers = {
@@ -49,18 +37,20 @@ export const nameOf = ({ notificationType, subtype }: ResponseBodyV2DecodedPaylo
   [notificationType, subtype].filter((part) => part !== undefined).join(" ");
 
 /** Verifies and decodes with Apple's own library. */
-const decoded = async (signedPayload: string, environment: StoreEnvironment): Promise<Pushed> => {
+const decoded = async (signedPayload: string, environment: StoreEnvironment) => {
   const verifier = verifiers[environment];
   const body = await verifier.verifyAndDecodeNotification(signedPayload);
   const { signedTransactionInfo: signed, signedRenewalInfo: renewal } = body.data ?? {};
   return {
-    signedPayload,
     body,
     transaction: signed === undefined ? null : await verifier.verifyAndDecodeTransaction(signed),
     renewalInfo: renewal === undefined ? null : await verifier.verifyAndDecodeRenewalInfo(renewal),
     name: nameOf(body),
   };
 };
+
+/** A pushed notification. */
+export type Pushed = Awaited<ReturnType<typeof decoded>>;
 
 export const decodedTransactions = async (signed: readonly string[]) =>
   Promise.all(signed.map(async (jws) => verifiers.sandbox.verifyAndDecodeTransaction(jws)));
