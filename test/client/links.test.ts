@@ -1,24 +1,23 @@
-import { aRefusal, failureOf, withStub, type StubAnswer } from "./stub-service.ts";
+import { aChange, aRefusal, failureOf, withStub, type StubAnswer } from "./stub-service.ts";
 
 const given = withStub();
 const { aClient } = given;
 
 describe("an iOS link", () => {
-  const linked = {
-    status: 200,
-    body: { customerIdentifier: null, applicationIdentifier: "a", entitlements: [] },
-  };
-  const bodies = () => given.service.requests.map(({ body }) => JSON.parse(body));
+  const body = { customerIdentifier: null, applicationIdentifier: "a", entitlements: [] };
+  const linked = { status: 200, body };
+  const names = (prefix: string, count: number) =>
+    Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+  const bodies = () =>
+    given.service.requests.map(({ body }) => ({ signedRenewalInfos: [], ...JSON.parse(body) }));
   const request = { signedAppTransaction: "app", applicationAccountIdentifier: "user-1" };
 
   test("of many transactions is several requests, each within the limits", async () => {
     given.service.answer(linked);
-    const names = (prefix: string, count: number) =>
-      Array.from({ length: count }, (_, index) => `${prefix}${index}`);
     const signedTransactions = names("t", 1234);
     const signedRenewalInfos = names("r", 250);
     await aClient().linkIosStoreCustomer({ ...request, signedTransactions, signedRenewalInfos });
-    const sent = bodies().map((body) => ({ signedTransactions: [], signedRenewalInfos: [], ...body }));
+    const sent = bodies().map((body) => ({ signedTransactions: [], ...body }));
     expect(sent.flatMap((body) => body.signedTransactions)).toEqual(signedTransactions);
     expect(sent.flatMap((body) => body.signedRenewalInfos)).toEqual(signedRenewalInfos);
     for (const body of sent) expect(body).toMatchObject(request);
@@ -33,30 +32,24 @@ describe("an iOS link", () => {
   });
 
   describe("that is refused", () => {
-    const large = {
-      ...request,
-      signedTransactions: Array.from({ length: 1001 }, (_, index) => `t${index}`),
-      signedRenewalInfos: ["r"],
-    };
-    const shown = () =>
-      given.service.requests.map(({ url, body }) => {
-        const {
-          applicationAccountIdentifier: account = null,
-          signedTransactions,
-          signedRenewalInfos,
-        } = JSON.parse(body);
-        return [url.split("/").at(-1), account, signedTransactions.length, signedRenewalInfos?.length ?? 0];
-      });
+    const large = { ...request, signedTransactions: names("t", 1001), signedRenewalInfos: ["r"] };
+    const routes = () => given.service.requests.map(({ url }) => url.split("/").at(-1));
 
     test.each(["CUSTOMER_ALREADY_LINKED", "IDENTITY_CONFLICT"])(
       "with %s sends the rest without the account, then rejects",
       async (code) => {
         given.service.answer(aRefusal(409, code), aRefusal(409, "IDENTITY_CONFLICT"), linked);
         expect(await failureOf(aClient().linkIosStoreCustomer(large))).toMatchObject({ code, status: 409 });
-        expect(shown()).toEqual([
-          ["link", "user-1", 500, 0],
-          ["synchronize", null, 500, 0],
-          ["synchronize", null, 1, 1],
+        expect(routes()).toEqual(["link", "synchronize", "synchronize"]);
+        const sent = bodies().map((body) => [
+          body.applicationAccountIdentifier,
+          body.signedTransactions.length,
+          body.signedRenewalInfos.length,
+        ]);
+        expect(sent).toEqual([
+          ["user-1", 500, 0],
+          [null, 500, 0],
+          [null, 1, 1],
         ]);
       },
     );
@@ -67,7 +60,7 @@ describe("an iOS link", () => {
         aRefusal(400, "INVALID_TRANSACTION"),
       );
       expect((await failureOf(aClient().linkIosStoreCustomer(large))).code).toBe("CUSTOMER_ALREADY_LINKED");
-      expect(shown().map(([route]) => route)).toEqual(["link", "synchronize", "synchronize"]);
+      expect(routes()).toEqual(["link", "synchronize", "synchronize"]);
     });
     test.each<[string, StubAnswer, number]>([
       ["TOO_MANY_REQUESTS", aRefusal(429, "TOO_MANY_REQUESTS", { "Retry-After": "300" }), 2],
@@ -75,29 +68,18 @@ describe("an iOS link", () => {
       ["UNREACHABLE", (_, response) => void response.destroy(), 5],
     ])("rejects with %s, which is temporary, and stops there", async (code, failure, requests) => {
       given.service.answer(aRefusal(409, "CUSTOMER_ALREADY_LINKED"), failure);
-      expect(await failureOf(aClient().linkIosStoreCustomer(large))).toMatchObject({
-        code,
-        isTemporary: true,
-      });
+      const error = await failureOf(aClient().linkIosStoreCustomer(large));
+      expect(error).toMatchObject({ code, isTemporary: true });
       expect(given.service.requests).toHaveLength(requests);
     });
   });
 });
 
 describe("the feed of changes", () => {
-  const aChange = (cursor: string) => ({
-    applicationIdentifier: "a",
-    applicationAccountIdentifier: "user-1",
-    version: 1,
-    changed: [],
-    customerIdentifiers: [],
-    entitlements: [],
-    timestamp: "2026-06-15T12:00:00.000Z",
-    cursor,
-  });
+  const timestamp = "2026-06-15T12:00:00.000Z";
   const aPage = (next: string | null, ...cursors: string[]) => ({
     status: 200,
-    body: { changes: cursors.map(aChange), next },
+    body: { changes: cursors.map((cursor) => ({ ...aChange(), timestamp, cursor })), next },
   });
 
   test("is read from a cursor on", async () => {
@@ -133,7 +115,7 @@ describe("the feed of changes", () => {
   });
   test("rejects with CURSOR_EXPIRED", async () => {
     given.service.answer(aRefusal(400, "CURSOR_EXPIRED"));
-    const error = await failureOf(aClient().followChanges({ after: "old" }).next());
-    expect(error.code).toBe("CURSOR_EXPIRED");
+    const next = aClient().followChanges({ after: "old" }).next();
+    expect(await failureOf(next)).toMatchObject({ code: "CURSOR_EXPIRED" });
   });
 });

@@ -1,11 +1,17 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import {
   createEntitlementsClient,
   EntitlementsError,
+  type AccountChangeData,
   type Clock,
   type CustomerEntitlement,
 } from "../../client/source/index.ts";
-import { close, listen } from "../../local/server.ts";
+import { serve } from "../../testing/support/serve.ts";
+
+export const NOW = Date.UTC(2026, 5, 15, 12);
+const APPLICATION = "0198c0de-0000-7000-8000-000000000001";
+export const KEY = "cek_0000000000000000_secret";
 
 /** Answer to the next request: a status and a body, or a handler. */
 export type StubAnswer =
@@ -16,44 +22,37 @@ export type StubAnswer =
 const startStubService = async () => {
   const requests: { method: string; url: string; authorization: string | undefined; body: string }[] = [];
   let answers: readonly StubAnswer[] = [];
-  const server = createServer((request, response) => {
-    void (async () => {
-      const body = Buffer.concat(await request.toArray()).toString("utf8");
-      const { method = "", url = "", headers } = request;
-      requests.push({ method, url, authorization: headers.authorization, body });
-      const [next, ...others] = answers;
-      if (others.length > 0) answers = others;
-      if (typeof next === "function") return next(request, response);
-      const { status = 500, body: answer, headers: sent = {} } = next ?? {};
-      response.writeHead(status, { "Content-Type": "application/json", ...sent });
-      response.end(typeof answer === "string" ? answer : JSON.stringify(answer));
-    })();
+  const served = await serve(async (request, response) => {
+    const body = await text(request);
+    const { method = "", url = "", headers } = request;
+    requests.push({ method, url, authorization: headers.authorization, body });
+    const [next, ...others] = answers;
+    if (others.length > 0) answers = others;
+    if (typeof next === "function") return next(request, response);
+    const { status = 500, body: answer, headers: sent = {} } = next ?? {};
+    response.writeHead(status, { "Content-Type": "application/json", ...sent });
+    response.end(typeof answer === "string" ? answer : JSON.stringify(answer));
   });
   return {
-    address: `http://127.0.0.1:${await listen(server, 0)}`,
+    ...served,
     requests,
     answer: (...next: readonly StubAnswer[]): void => {
       answers = next;
     },
-    stop: async () => close(server),
   };
 };
 
 /** A clock that only waits move, and its waits so far. */
-const aClock = (start: number): Clock & { current: number; readonly waits: number[] } => {
-  const clock = {
-    current: start,
-    waits: [] as number[],
-    now: () => clock.current,
-    wait: (milliseconds: number, signal?: AbortSignal) => {
-      signal?.throwIfAborted();
-      clock.waits.push(milliseconds);
-      clock.current += milliseconds;
-      return Promise.resolve();
-    },
+class StubClock implements Clock {
+  current = NOW;
+  readonly waits: number[] = [];
+  readonly now = () => this.current;
+  readonly wait = async (milliseconds: number, signal?: AbortSignal) => {
+    signal?.throwIfAborted();
+    this.waits.push(milliseconds);
+    this.current += milliseconds;
   };
-  return clock;
-};
+}
 
 export const anEntitlement = (fields: Partial<CustomerEntitlement> = {}): CustomerEntitlement => ({
   identifier: "premium",
@@ -78,9 +77,19 @@ export const anAnswer = (...entitlements: readonly CustomerEntitlement[]) => ({
   body: {
     applicationAccountIdentifier: "user-1",
     customerIdentifiers: [],
-    applicationIdentifier: "0198c0de-0000-7000-8000-000000000001",
+    applicationIdentifier: APPLICATION,
     entitlements,
   },
+});
+
+export const aChange = (fields: Partial<AccountChangeData> = {}): AccountChangeData => ({
+  applicationIdentifier: APPLICATION,
+  applicationAccountIdentifier: "user-1",
+  version: 1,
+  changed: ["premium"],
+  customerIdentifiers: [],
+  entitlements: [],
+  ...fields,
 });
 
 export const aRefusal = (status: number, error: string, headers: Record<string, string> = {}) => ({
@@ -89,31 +98,25 @@ export const aRefusal = (status: number, error: string, headers: Record<string, 
   headers,
 });
 
-export const NOW = Date.UTC(2026, 5, 15, 12);
-export const KEY = "cek_0000000000000000_secret";
-
 /** A stub for all tests of the file, and a clock for each. */
 export const withStub = () => {
-  let service: Awaited<ReturnType<typeof startStubService>>;
-  let clock: ReturnType<typeof aClock>;
+  const given = {
+    service: {} as Awaited<ReturnType<typeof startStubService>>,
+    clock: new StubClock(),
+    aClient: (options: Partial<Parameters<typeof createEntitlementsClient>[0]> = {}) => {
+      const { service, clock } = given;
+      return createEntitlementsClient({ baseUrl: service.address, apiKey: KEY, clock, ...options });
+    },
+  };
   beforeAll(async () => {
-    service = await startStubService();
+    given.service = await startStubService();
   });
   beforeEach(() => {
-    clock = aClock(NOW);
-    service.requests.length = 0;
+    given.clock = new StubClock();
+    given.service.requests.length = 0;
   });
-  afterAll(() => service.stop());
-  return {
-    get service() {
-      return service;
-    },
-    get clock() {
-      return clock;
-    },
-    aClient: (options: Partial<Parameters<typeof createEntitlementsClient>[0]> = {}) =>
-      createEntitlementsClient({ baseUrl: service.address, apiKey: KEY, clock, ...options }),
-  };
+  afterAll(() => given.service.stop());
+  return given;
 };
 
 export const failureOf = async (promise: Promise<unknown>): Promise<EntitlementsError> => {

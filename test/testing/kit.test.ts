@@ -14,9 +14,8 @@ beforeAll(async () => {
 beforeEach(async () => {
   app = await kit.application();
 });
-afterAll(async () => {
-  await kit.stop();
-});
+afterEach(() => kit.notify(false));
+afterAll(() => kit.stop());
 
 const read = async (account = "user-1", key = app.key) =>
   kit.call("readAccountEntitlements", { key, path: { applicationAccountIdentifier: account } });
@@ -75,20 +74,16 @@ test("a second call at one moment comes a millisecond later", async () => {
 
 test("stores notify when the test says so, through the endpoints' handlers", async () => {
   kit.notify(true);
-  try {
-    const purchase = await app.buyOnIos({ productIdentifier: "monthly", period: "P1M" });
-    const token = app.buyOnAndroid();
-    await link(purchase);
-    await linkAndroid(token);
-    await kit.clock.advance("P2M");
-    expect((await read()).body.entitlements).toMatchObject([{ status: "active" }]);
-    await kit.ios.change(purchase.originalTransactionIdentifiers[0] ?? "", { change: "refund" });
-    kit.android.change(token, { change: "refund" });
-    await kit.android.pushed();
-    expect((await read()).body.entitlements).toMatchObject([{ active: false }]);
-  } finally {
-    kit.notify(false);
-  }
+  const purchase = await app.buyOnIos({ productIdentifier: "monthly", period: "P1M" });
+  const token = app.buyOnAndroid();
+  await link(purchase);
+  await linkAndroid(token);
+  await kit.clock.advance("P2M");
+  expect((await read()).body.entitlements).toMatchObject([{ status: "active" }]);
+  await kit.ios.change(purchase.originalTransactionIdentifiers[0] ?? "", { change: "refund" });
+  kit.android.change(token, { change: "refund" });
+  await kit.android.pushed();
+  expect((await read()).body.entitlements).toMatchObject([{ active: false }]);
 });
 
 test("a schedule runs by its name: a lost renewal is asked for", async () => {
@@ -134,7 +129,7 @@ test("a manifest that is not valid says each problem", async () => {
   await expect(kit.application("trails.yaml")).rejects.toThrow("trails.yaml is the name of a file");
 });
 
-const manifestOf = (name: string): object => ({
+const manifestOf = (name: string) => ({
   application: { name },
   stores: { "android-store": [{ packageName: name, credential: { secret: "any" } }] },
   entitlements: { captain: {} },
@@ -142,19 +137,17 @@ const manifestOf = (name: string): object => ({
 });
 
 test("a manifest is applied once, or says which application it is", async () => {
-  const manifest = { ...manifestOf("com.example.once") };
+  const manifest = manifestOf("com.example.once");
   await kit.application(manifest);
   await expect(kit.application(manifest)).rejects.toThrow("is applied once, such as in beforeAll");
-  const identified = {
-    ...manifestOf("com.example.again"),
-    application: { identifier: randomUUID(), name: "Again" },
-  };
+  const application = { identifier: randomUUID(), name: "Again" };
+  const identified = { ...manifestOf("com.example.again"), application };
   await kit.application(identified);
   await expect(kit.application(identified)).resolves.toMatchObject({ packageName: "com.example.again" });
 });
 
 test("a purchase names its product where the default is not sold", async () => {
-  const tides = await kit.application({ ...manifestOf("com.example.tides") });
+  const tides = await kit.application(manifestOf("com.example.tides"));
   expect(() => tides.buyOnAndroid()).toThrow(
     'The application sells no "premium": give buyOnAndroid a productIdentifier, such as tides.',
   );
@@ -174,22 +167,20 @@ test("an unknown change and an unknown endpoint are named", async () => {
   await expect(kit.ios.change(originalTransactionIdentifiers[0], "cancel")).rejects.toThrow(
     "expected object",
   );
+  const unknown = "There is no endpoint readEntitlements; there are: ";
   // @ts-expect-error -- likewise
-  await expect(kit.call("readEntitlements")).rejects.toThrow(
-    "There is no endpoint readEntitlements; there are: ",
-  );
+  await expect(kit.call("readEntitlements")).rejects.toThrow(unknown);
 });
 
 test("a changed catalog is seen a minute later", async () => {
-  const manifest = (products: readonly object[]) => ({
-    application: { name: app.bundleIdentifier },
-    stores: { "ios-store": [{ bundleIdentifier: app.bundleIdentifier, appAppleIdentifier: 1 }] },
-    entitlements: { premium: {}, extra: {} },
-    products,
-  });
-  const product = { store: "ios-store", productIdentifier: "monthly" };
+  const { bundleIdentifier } = app;
   await link(await app.buyOnIos({ productIdentifier: "monthly" }));
-  await app.apply(manifest([{ ...product, grants: ["premium", "extra"] }]));
+  await app.apply({
+    application: { name: bundleIdentifier },
+    stores: { "ios-store": [{ bundleIdentifier, appAppleIdentifier: 1 }] },
+    entitlements: { premium: {}, extra: {} },
+    products: [{ store: "ios-store", productIdentifier: "monthly", grants: ["premium", "extra"] }],
+  });
   await kit.clock.advance("PT1M");
   expect((await read()).body.entitlements?.map(({ identifier }) => identifier)).toEqual(["extra", "premium"]);
 });
@@ -238,8 +229,8 @@ describe("an event", () => {
 });
 
 test("every function of the service can be called by its name", async () => {
-  const folders = (["endpoint", "schedule"] as const).map((kind) => ({ kind, names: functionsOf(kind) }));
-  for (const { kind, names } of folders) {
+  for (const kind of ["endpoint", "schedule"] as const) {
+    const names = functionsOf(kind);
     expect(names.length).toBeGreaterThan(4);
     for (const name of names) expect(typeof (await handlerOf(kind, name))).toBe("function");
   }

@@ -5,6 +5,7 @@ import { createTestStores, type TestStores } from "../../../testing/stores.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 
 const notified: string[] = [];
+const now = () => NOW;
 let server: Awaited<ReturnType<typeof startTestServer>>;
 let stores: TestStores;
 
@@ -13,12 +14,8 @@ beforeAll(async () => {
     notified.push(name);
     return { statusCode: 200, body: "{}" };
   });
-  stores = createTestStores(
-    server.address,
-    () => NOW,
-    () => true,
-  );
-  server.serve([...stores.mounts, createExports("/exports", stores, () => NOW)]);
+  stores = createTestStores(server.address, now, () => true);
+  server.serve([...stores.mounts, createExports("/exports", stores, now)]);
 });
 afterAll(() => server.stop());
 

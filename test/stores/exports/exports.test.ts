@@ -19,11 +19,8 @@ const PLAN = { count: 1200, seed: 7, at: NOW, catalogs: CATALOGS };
 
 let persons: readonly Person[];
 beforeAll(async () => {
-  const stores = createTestStores(
-    "http://127.0.0.1",
-    () => NOW,
-    () => false,
-  );
+  const now = () => NOW;
+  const stores = createTestStores("http://127.0.0.1", now, () => false);
   persons = await sellPersons(stores, PLAN);
 });
 

@@ -13,7 +13,6 @@ import { DAY, NOW, PACKAGE_NAME } from "../../../../testing/support/stores/andro
 import { cases, TIMEOUT } from "../../../../testing/support/proof.ts";
 
 const duration = fc.constantFrom("PT1H", "P1D", "P3D", "P1W", "P1M", "P1Y");
-const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
 const purchase: fc.Arbitrary<SandboxPurchase> = fc.record(
   {
@@ -39,7 +38,7 @@ const step = fc.oneof(
   fc.record({
     kind: fc.constant("buy" as const),
     purchase,
-    replaces: optional(fc.nat()),
+    replaces: fc.option(fc.nat(), { nil: undefined }),
     deferred: fc.boolean(),
     acknowledged,
   }),

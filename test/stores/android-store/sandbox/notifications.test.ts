@@ -9,27 +9,18 @@ const SERVICE_ACCOUNT = "play-push@project.iam.gserviceaccount.com";
 
 const timed = timedAndroidStoreForEachTest({ audience: AUDIENCE, serviceAccount: SERVICE_ACCOUNT });
 
-const post = async (path: string, body?: unknown) => {
-  const response = await fetch(`${timed.rootUrl}${path}`, {
-    method: "POST",
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  return response.status;
-};
+const post = async (path: string, body?: unknown) => (await timed.request("POST", path, body)).status;
 
-/** The token of the latest push. */
-const latestToken = (): string =>
-  timed.pushes.at(-1)?.headers.authorization?.replace(/^Bearer /, "") ?? "there was no push";
-
-const verified = (token: string, keys: ReturnType<typeof createRemoteJWKSet>) =>
-  jwtVerify(token, keys, {
+/** Verifies the token of the latest push with the served keys. */
+const verified = async () => {
+  const token = timed.pushes.at(-1)?.headers.authorization?.replace(/^Bearer /, "");
+  return jwtVerify(token ?? "there was no push", createRemoteJWKSet(new URL(`${timed.rootUrl}certs`)), {
     issuer: "https://accounts.google.com",
     audience: AUDIENCE,
     algorithms: ["RS256"],
     currentDate: new Date(timed.clock.now),
   });
-
-const freshKeys = () => createRemoteJWKSet(new URL(`${timed.rootUrl}certs`));
+};
 
 describe("a push", () => {
   test("is Pub/Sub's: base64, ids and times twice, its subscription", async () => {
@@ -43,11 +34,13 @@ describe("a push", () => {
       subscriptionNotification: { version: "1.0", notificationType: 4, purchaseToken },
     });
     expect(push?.headers["content-type"]).toBe("application/json");
-    const { message, subscription } = push?.body ?? {};
-    expect(subscription).toMatch(/^projects\/sandbox\/subscriptions\//);
-    expect(message?.messageId).toMatch(/^\d+$/);
-    expect(message?.message_id).toBe(message?.messageId);
-    expect([message?.publishTime, message?.publish_time]).toEqual([isoTime(NOW), isoTime(NOW)]);
+    const { messageId } = push?.body.message ?? {};
+    expect(messageId).toMatch(/^\d+$/);
+    const times = { publishTime: isoTime(NOW), publish_time: isoTime(NOW) };
+    expect(push?.body).toEqual({
+      message: { data: expect.any(String), messageId, message_id: messageId, ...times },
+      subscription: expect.stringMatching(/^projects\/sandbox\/subscriptions\//),
+    });
   });
 
   test("carries the kinds of notification that Google documents", async () => {
@@ -55,17 +48,9 @@ describe("a push", () => {
     timed.sandbox.change(purchaseToken, "refund-review");
     timed.sandbox.change(purchaseToken, "refund");
     await timed.sandbox.pushed();
-    const sold = timed.sandbox.read(purchaseToken);
-    const orderId = sold?.productKind === "one_time_product" ? sold.answer.orderId : null;
+    const orderId = timed.orderOf(purchaseToken);
     expect(timed.pushes.map(({ notification }) => notification)).toMatchObject([
-      {
-        oneTimeProductNotification: {
-          version: "1.0",
-          notificationType: 1,
-          purchaseToken,
-          sku: "coins",
-        },
-      },
+      { oneTimeProductNotification: { version: "1.0", notificationType: 1, purchaseToken, sku: "coins" } },
       { pendingRefundReviewNotification: { version: "1.0", orderId } },
       { voidedPurchaseNotification: { purchaseToken, orderId, productType: 2, refundType: 1 } },
     ]);
@@ -74,12 +59,9 @@ describe("a push", () => {
   test("has a token of Google's shape, that the served keys verify", async () => {
     timed.buy();
     await timed.sandbox.pushed();
-    const { payload, protectedHeader } = await verified(latestToken(), freshKeys());
-    expect(protectedHeader).toEqual({
-      alg: "RS256",
-      kid: expect.stringMatching(/^[0-9a-f]{40}$/),
-      typ: "JWT",
-    });
+    const { payload, protectedHeader } = await verified();
+    const kid = expect.stringMatching(/^[0-9a-f]{40}$/);
+    expect(protectedHeader).toEqual({ alg: "RS256", kid, typ: "JWT" });
     expect(payload).toEqual({
       aud: AUDIENCE,
       azp: expect.stringMatching(/^\d{21}$/),
@@ -151,6 +133,6 @@ describe("pushing", () => {
       testNotification: { version: "1.0" },
     });
     expect(await post("notifications/test", {})).toBe(400);
-    expect((await fetch(`${timed.rootUrl}notifications/test`)).status).toBe(404);
+    expect((await timed.request("GET", "notifications/test")).status).toBe(404);
   });
 });

@@ -15,17 +15,11 @@ const coins = { productKind: "one_time_product", productIdentifier: "coins", qua
 
 test("orders name their tokens, in the order of the request", async () => {
   const [once, renewing] = [timed.buy(coins), timed.buy({ orderIdentifier: "GPA.1" })];
+  const processed = { state: "PROCESSED", createTime: isoTime(NOW) };
+  const lineItems = [{ productId: "coins", oneTimePurchaseDetails: { quantity: 3 } }];
   expect(await batchGet("GPA.1", timed.orderOf(once))).toEqual([
-    expect.objectContaining({
-      orderId: "GPA.1",
-      purchaseToken: renewing,
-      state: "PROCESSED",
-      createTime: isoTime(NOW),
-    }),
-    expect.objectContaining({
-      purchaseToken: once,
-      lineItems: [{ productId: "coins", oneTimePurchaseDetails: { quantity: 3 } }],
-    }),
+    expect.objectContaining({ purchaseToken: renewing, orderId: "GPA.1", ...processed }),
+    expect.objectContaining({ purchaseToken: once, lineItems }),
   ]);
 });
 
@@ -43,10 +37,8 @@ test("refunds show in an order's state", async () => {
   const [whole, part] = [timed.buy(coins), timed.buy(coins)];
   timed.sandbox.change(whole, "refund");
   timed.sandbox.change(part, "refund-partly", { quantity: 1 });
-  expect((await batchGet(timed.orderOf(whole), timed.orderOf(part))).map(({ state }) => state)).toEqual([
-    "REFUNDED",
-    "PARTIALLY_REFUNDED",
-  ]);
+  const orders = await batchGet(timed.orderOf(whole), timed.orderOf(part));
+  expect(orders.map(({ state }) => state)).toEqual(["REFUNDED", "PARTIALLY_REFUNDED"]);
 });
 
 test("one unknown order fails the whole request", async () => {

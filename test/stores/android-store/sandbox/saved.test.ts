@@ -2,41 +2,28 @@ import { createRemoteJWKSet, jwtVerify } from "jose";
 import { ZodError } from "zod";
 import { createAndroidPublisherSandbox } from "../../../../sandbox/android-store/publisher.ts";
 import { NOW } from "../../../../testing/support/stores/android-store.ts";
-import { startTimedAndroidStore, type TimedAndroidStore } from "./timed-android-store.ts";
+import { startTimedAndroidStore, timedAndroidStoreForEachTest } from "./timed-android-store.ts";
 
-const open: TimedAndroidStore[] = [];
-const start = async (saved: string | null = null): Promise<TimedAndroidStore> => {
-  const timed = await startTimedAndroidStore({ saved });
-  open.push(timed);
-  return timed;
-};
-afterEach(async () => {
-  for (const timed of open.splice(0)) await timed.close();
-});
-
-/** Without the keys, which no failing test should print. */
-const shopOf = ({ sandbox }: TimedAndroidStore): unknown => {
-  const { keys: _, ...rest }: Record<string, unknown> = JSON.parse(sandbox.save());
-  return rest;
-};
+const timed = timedAndroidStoreForEachTest();
 
 test("a saved store still sends what waits, with the same keys", async () => {
-  const before = await start();
-  before.answers.push(503);
-  before.buy();
-  await before.sandbox.pushed();
-  const { body, headers } = before.pushes[0] ?? {};
+  timed.answers.push(503);
+  timed.buy();
+  await timed.sandbox.pushed();
+  const { body, headers } = timed.pushes[0] ?? {};
+  const saved = timed.sandbox.save();
+  await timed.close();
 
-  const after = await start(before.sandbox.save());
-  await after.advanceTo(NOW + 10_000);
-  expect(after.pushes[0]?.body).toEqual(body);
+  Object.assign(timed, await startTimedAndroidStore({ saved }));
+  expect(timed.pushes).toEqual([]);
+  await timed.advanceTo(NOW + 10_000);
+  expect(timed.pushes[0]?.body).toEqual(body);
   const token = headers?.authorization?.replace("Bearer ", "") ?? "";
-  const keys = createRemoteJWKSet(new URL(`${after.rootUrl}certs`));
+  const keys = createRemoteJWKSet(new URL(`${timed.rootUrl}certs`));
   await expect(jwtVerify(token, keys, { currentDate: new Date(NOW) })).resolves.toBeDefined();
 });
 
 test("a store that is reset has sold nothing, and sends nothing again", async () => {
-  const timed = await start();
   timed.answers.push(503);
   const [sold, dropped] = [timed.buy(), timed.buy()];
   timed.sandbox.drop(dropped);
@@ -45,7 +32,9 @@ test("a store that is reset has sold nothing, and sends nothing again", async ()
   expect(timed.sandbox.nextEventAt()).toBeNull();
   expect(await timed.standing(sold)).toBe("rejected");
   expect(await timed.standing(dropped)).toBe("rejected");
-  expect(shopOf(timed)).toEqual({
+  // Without the keys, which no failing test should print.
+  const { keys: _, ...rest }: Record<string, unknown> = JSON.parse(timed.sandbox.save());
+  expect(rest).toEqual({
     shop: { time: 0, purchases: [], dropped: [], voided: [], orders: [] },
     pushes: [],
   });

@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { json } from "node:stream/consumers";
 import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import * as z from "zod";
@@ -6,12 +6,12 @@ import type { ProductKind } from "../../../../lib/contract/schemas.ts";
 import type { Instant } from "../../../../lib/entitlements/time.ts";
 import { createAndroidStoreCredentials } from "../../../../lib/stores/android-store/credentials.ts";
 import { originOf } from "../../../../lib/stores/android-store/workload-identity.ts";
-import { close, listen } from "../../../../local/server.ts";
 import {
   ONE_TIME_PRODUCT_NOTIFICATIONS,
   SUBSCRIPTION_NOTIFICATIONS,
 } from "../../../../sandbox/android-store/notifications/notifications.ts";
 import type { SandboxPurchase } from "../../../../sandbox/android-store/shop/purchases.ts";
+import { serve } from "../../../../testing/support/serve.ts";
 import {
   NOW,
   PACKAGE_NAME,
@@ -19,14 +19,8 @@ import {
   TIMING,
 } from "../../../../testing/support/stores/android-store.ts";
 
-const pushBody = z.object({
-  message: z.object({
-    data: z.string(),
-    messageId: z.string(),
-    message_id: z.string(),
-    publishTime: z.string(),
-    publish_time: z.string(),
-  }),
+const pushBody = z.strictObject({
+  message: z.looseObject({ data: z.string(), messageId: z.string() }),
   subscription: z.string(),
 });
 
@@ -37,21 +31,18 @@ interface ReceivedPush {
   readonly notification: Readonly<Record<string, unknown>>;
 }
 
-const nameOf = (numbers: Readonly<Record<string, number>>, number: unknown): string =>
-  Object.keys(numbers).find((name) => numbers[name] === number) ?? `unknown ${String(number)}`;
+const nameIn = (numbers: Readonly<Record<string, number>>, number: number): string =>
+  Object.keys(numbers).find((name) => numbers[name] === number) ?? `unknown ${number}`;
 
-const typed = z.object({ notificationType: z.number() });
+const typed = z.object({ notificationType: z.number() }).transform((given) => given.notificationType);
 const named = z.union([
   z
     .object({ subscriptionNotification: typed })
-    .transform(({ subscriptionNotification: { notificationType } }) =>
-      nameOf(SUBSCRIPTION_NOTIFICATIONS, notificationType),
-    ),
+    .transform((given) => nameIn(SUBSCRIPTION_NOTIFICATIONS, given.subscriptionNotification)),
   z
     .object({ oneTimeProductNotification: typed })
     .transform(
-      ({ oneTimeProductNotification: { notificationType } }) =>
-        `ONE_TIME ${nameOf(ONE_TIME_PRODUCT_NOTIFICATIONS, notificationType)}`,
+      (given) => `ONE_TIME ${nameIn(ONE_TIME_PRODUCT_NOTIFICATIONS, given.oneTimeProductNotification)}`,
     ),
   z
     .object({ voidedPurchaseNotification: z.object({ productType: z.number(), refundType: z.number() }) })
@@ -68,15 +59,13 @@ export const startTimedAndroidStore = async (options: Parameters<typeof startAnd
   const clock: { now: Instant } = { now: NOW };
   const pushes: ReceivedPush[] = [];
   const answers: number[] = [];
-  const server = createServer((request, response) => {
-    void (async () => {
-      const body = pushBody.parse(await json(request));
-      const notification = JSON.parse(Buffer.from(body.message.data, "base64").toString("utf8"));
-      pushes.push({ headers: request.headers, body, notification });
-      response.writeHead(answers.shift() ?? 200).end();
-    })();
+  const endpoint = await serve(async (request, response) => {
+    const body = pushBody.parse(await json(request));
+    const notification = JSON.parse(Buffer.from(body.message.data, "base64").toString("utf8"));
+    pushes.push({ headers: request.headers, body, notification });
+    response.writeHead(answers.shift() ?? 200).end();
   });
-  const pushUrl = `http://127.0.0.1:${await listen(server, 0)}/push`;
+  const pushUrl = `${endpoint.address}/push`;
   const local = await startAndroidStore({ now: () => clock.now, pushUrl, ...options });
   const { sandbox, androidPackage, rootUrl } = local;
 
@@ -155,8 +144,18 @@ export const startTimedAndroidStore = async (options: Parameters<typeof startAnd
       const options = { rootUrl, retryConfig: { retry: 0 } };
       return { client: new androidpublisher_v3.Androidpublisher({}), auth: tokens, options };
     },
+    /** A request to the sandbox's own endpoints. */
+    request: async (method: string, path: string, body?: unknown) => {
+      const response = await fetch(`${rootUrl}${path}`, {
+        method,
+        headers: { "content-type": "application/json" },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const answered = JSON.parse((await response.text()) || "{}") as Record<string, unknown>;
+      return { status: response.status, body: answered };
+    },
     close: async (): Promise<void> => {
-      await close(server);
+      await endpoint.stop();
       await local.close();
     },
   };

@@ -1,6 +1,5 @@
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
-import { createAndroidStore } from "../../../../lib/stores/android-store/android-store.ts";
-import { DAY, NOW, PACKAGE_NAME, TIMING } from "../../../../testing/support/stores/android-store.ts";
+import { DAY, NOW, PACKAGE_NAME } from "../../../../testing/support/stores/android-store.ts";
 import { timedAndroidStoreForEachTest } from "./timed-android-store.ts";
 
 const MONTH = 31 * DAY;
@@ -69,14 +68,8 @@ test("a void is full unless a part of a quantity is refunded", async () => {
   timed.clock.now += DAY;
   timed.sandbox.change(partly, "refund-partly", { quantity: 2 });
   timed.sandbox.change(full, "refund");
-  const { rootUrl, androidPackage, clock } = timed;
-  const store = createAndroidStore({
-    rootUrl,
-    readSecret: () => Promise.resolve(null),
-    now: () => clock.now,
-    timing: TIMING,
-  });
-  expect(await store.voidedPurchases(androidPackage, { from: NOW, to: NOW + DAY }, null)).toEqual({
+  const day = { from: NOW, to: NOW + DAY };
+  expect(await timed.store().voidedPurchases(timed.androidPackage, day, null)).toEqual({
     outcome: "answered",
     voided: [
       { purchaseToken: partly, fullyVoidedAt: null },

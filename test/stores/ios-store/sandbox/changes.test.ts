@@ -28,87 +28,62 @@ const [JULY, AUGUST, SEPTEMBER] = [6, 7, 8].map((month) => Date.UTC(2026, month,
 const EXTENDED = Date.UTC(2026, 6, 25, 12);
 const PASSES = { type: "Non-Renewing Subscription", quantity: 3 };
 const toYearly = { productIdentifier: YEARLY, period: "P1Y" } as const;
-const expires = (
+const cancel = { change: "cancel" } as const;
+const expire = (
   reason: "voluntary" | "billing-retry" | "price-increase" | "product-not-for-sale" | "other",
-) => [{ change: "expire", reason }] as const;
+) => ({ change: "expire", reason }) as const;
+const priced = (priceIncreaseStatus: number) => ({ renewalInfo: { priceIncreaseStatus } });
+const extended = { transaction: { expiresDate: EXTENDED }, renewalInfo: { renewalDate: EXTENDED } };
+const disabled = { body: { data: { status: 1 } }, renewalInfo: { autoRenewStatus: 0 } };
 const expired = (expirationIntent: number) => ({
   transaction: { expiresDate: NOW + HOUR },
   renewalInfo: { expirationIntent, renewalDate: NOW + HOUR, autoRenewStatus: 0 },
 });
+const upgraded = {
+  transaction: {
+    productId: YEARLY,
+    purchaseDate: NOW + HOUR,
+    expiresDate: Date.UTC(2027, 5, 15, 13),
+    transactionReason: "PURCHASE",
+  },
+  renewalInfo: { productId: YEARLY, autoRenewProductId: YEARLY },
+};
+const downgraded = {
+  transaction: { productId: YEARLY },
+  renewalInfo: { productId: YEARLY, autoRenewProductId: MONTHLY, autoRenewStatus: 1 },
+};
 const refunded = (revocationPercentage: number) => ({
   renewalInfo: null,
   transaction: { quantity: 3, revocationType: "REFUND_PRORATED", revocationPercentage },
 });
+const legal = { body: { data: { consumptionRequestReason: "LEGAL" } } };
+const rescinded = { transaction: null, body: { appData: { signedAppTransactionInfo: expect.any(String) } } };
 
+const STATUS = "DID_CHANGE_RENEWAL_STATUS";
+const PREFERENCE = "DID_CHANGE_RENEWAL_PREF";
 test.each<[name: string, goods: object, changes: readonly RequestedChange[], pushed: object]>([
+  [`${STATUS} AUTO_RENEW_DISABLED`, {}, [cancel], disabled],
   [
-    "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED",
+    `${STATUS} AUTO_RENEW_ENABLED`,
     {},
-    [{ change: "cancel" }],
-    { body: { data: { status: 1 } }, renewalInfo: { autoRenewStatus: 0 } },
-  ],
-  [
-    "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_ENABLED",
-    {},
-    [{ change: "cancel" }, { change: "resume" }],
+    [cancel, { change: "resume" }],
     { renewalInfo: { autoRenewStatus: 1 } },
   ],
   ["DID_RENEW", {}, [{ change: "renew" }], { transaction: { purchaseDate: JULY, expiresDate: AUGUST } }],
-  [
-    "RENEWAL_EXTENDED",
-    {},
-    [{ change: "extend", period: "P10D" }],
-    { transaction: { expiresDate: EXTENDED }, renewalInfo: { renewalDate: EXTENDED } },
-  ],
-  ["PRICE_INCREASE PENDING", {}, [{ change: "price-increase" }], { renewalInfo: { priceIncreaseStatus: 0 } }],
-  [
-    "PRICE_INCREASE ACCEPTED",
-    {},
-    [{ change: "price-increase", consent: "agreed" }],
-    { renewalInfo: { priceIncreaseStatus: 1 } },
-  ],
-  [
-    "DID_CHANGE_RENEWAL_PREF UPGRADE",
-    {},
-    [{ change: "upgrade", ...toYearly }],
-    {
-      transaction: {
-        productId: YEARLY,
-        purchaseDate: NOW + HOUR,
-        expiresDate: Date.UTC(2027, 5, 15, 13),
-        transactionReason: "PURCHASE",
-      },
-      renewalInfo: { productId: YEARLY, autoRenewProductId: YEARLY },
-    },
-  ],
-  [
-    "DID_CHANGE_RENEWAL_PREF DOWNGRADE",
-    toYearly,
-    [{ change: "downgrade", productIdentifier: MONTHLY }],
-    {
-      transaction: { productId: YEARLY },
-      renewalInfo: { productId: YEARLY, autoRenewProductId: MONTHLY, autoRenewStatus: 1 },
-    },
-  ],
-  ["EXPIRED VOLUNTARY", {}, expires("voluntary"), expired(1)],
-  ["EXPIRED BILLING_RETRY", {}, expires("billing-retry"), expired(2)],
-  ["EXPIRED PRICE_INCREASE", {}, expires("price-increase"), expired(3)],
-  ["EXPIRED PRODUCT_NOT_FOR_SALE", {}, expires("product-not-for-sale"), expired(4)],
-  ["EXPIRED", {}, expires("other"), expired(5)],
+  ["RENEWAL_EXTENDED", {}, [{ change: "extend", period: "P10D" }], extended],
+  ["PRICE_INCREASE PENDING", {}, [{ change: "price-increase" }], priced(0)],
+  ["PRICE_INCREASE ACCEPTED", {}, [{ change: "price-increase", consent: "agreed" }], priced(1)],
+  [`${PREFERENCE} UPGRADE`, {}, [{ change: "upgrade", ...toYearly }], upgraded],
+  [`${PREFERENCE} DOWNGRADE`, toYearly, [{ change: "downgrade", productIdentifier: MONTHLY }], downgraded],
+  ["EXPIRED VOLUNTARY", {}, [expire("voluntary")], expired(1)],
+  ["EXPIRED BILLING_RETRY", {}, [expire("billing-retry")], expired(2)],
+  ["EXPIRED PRICE_INCREASE", {}, [expire("price-increase")], expired(3)],
+  ["EXPIRED PRODUCT_NOT_FOR_SALE", {}, [expire("product-not-for-sale")], expired(4)],
+  ["EXPIRED", {}, [expire("other")], expired(5)],
   ["REFUND", PASSES, [{ change: "refund-partly", refundedQuantity: 1 }], refunded(33_333)],
   ["REFUND", PASSES, [{ change: "refund-partly", percentage: 12.345 }], refunded(12_345)],
-  [
-    "CONSUMPTION_REQUEST",
-    PASSES,
-    [{ change: "consumption-request", reason: "LEGAL" }],
-    { body: { data: { consumptionRequestReason: "LEGAL" } } },
-  ],
-  [
-    "RESCIND_CONSENT",
-    {},
-    [{ change: "rescind-consent" }],
-    { transaction: null, body: { appData: { signedAppTransactionInfo: expect.any(String) } } },
-  ],
+  ["CONSUMPTION_REQUEST", PASSES, [{ change: "consumption-request", reason: "LEGAL" }], legal],
+  ["RESCIND_CONSENT", {}, [{ change: "rescind-consent" }], rescinded],
 ])("%s tells what has changed", async (name, goods, changes, pushed) => {
   const original = await under.buy(goods);
   const all: Pushed[] = [];
@@ -117,25 +92,13 @@ test.each<[name: string, goods: object, changes: readonly RequestedChange[], pus
   expect(all.at(-1)).toMatchObject({ ...pushed, name });
 });
 
+const nextMonth = { purchaseDate: EXTENDED, expiresDate: Date.UTC(2026, 7, 25, 12) };
+const third = { purchaseDate: AUGUST, expiresDate: SEPTEMBER };
+const yearly = { productId: YEARLY, purchaseDate: JULY };
 test.each<[rule: string, asked: RequestedChange, at: number | undefined, renewal: object]>([
-  [
-    "an extension moves the cadence",
-    { change: "extend", period: "P10D" },
-    EXTENDED,
-    { purchaseDate: EXTENDED, expiresDate: Date.UTC(2026, 7, 25, 12) },
-  ],
-  [
-    "a downgrade begins with the next period",
-    { change: "downgrade", ...toYearly },
-    JULY,
-    { productId: YEARLY, purchaseDate: JULY },
-  ],
-  [
-    "a renewal asked for is followed by the next",
-    { change: "renew" },
-    AUGUST,
-    { purchaseDate: AUGUST, expiresDate: SEPTEMBER },
-  ],
+  ["an extension moves the cadence", { change: "extend", period: "P10D" }, EXTENDED, nextMonth],
+  ["a downgrade begins with the next period", { change: "downgrade", ...toYearly }, JULY, yearly],
+  ["a renewal asked for is followed by the next", { change: "renew" }, AUGUST, third],
 ])("%s", async (_, asked, at = 0, transaction) => {
   const original = await under.buy();
   await under.change(original, asked);

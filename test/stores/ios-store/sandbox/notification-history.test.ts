@@ -1,19 +1,19 @@
-import { APIError, type NotificationHistoryRequest } from "@apple/app-store-server-library";
+import {
+  APIError,
+  type NotificationHistoryRequest,
+  type ResponseBodyV2DecodedPayload,
+} from "@apple/app-store-server-library";
 import { decodeJwt } from "jose";
+import { HOUR } from "../../../../lib/duration.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { failure, refusal, servedStoreForEachTest } from "./served-store.ts";
+import { nameOf } from "./store-under-test.ts";
 
-const HOUR = 3_600_000;
 const PRODUCTION = { environment: "production" } as const;
 const FAILED = "UNSUCCESSFUL_HTTP_RESPONSE_CODE";
 
 const under = servedStoreForEachTest();
 const { buy } = under;
-
-const nameOf = (signedPayload: string): string => {
-  const { notificationType, subtype } = decodeJwt(signedPayload);
-  return [notificationType, subtype].filter((part) => part !== undefined).join(" ");
-};
 
 const history = async (
   request: Partial<NotificationHistoryRequest> = {},
@@ -24,7 +24,8 @@ const history = async (
   const { notificationHistory = [], ...answered } = await client.getNotificationHistory(page, whole);
   const payloads = notificationHistory.map(({ signedPayload = "" }) => signedPayload);
   const attempts = notificationHistory.map(({ sendAttempts }) => sendAttempts);
-  return { ...answered, payloads, attempts, names: payloads.map(nameOf) };
+  const names = payloads.map((jws) => nameOf(decodeJwt<ResponseBodyV2DecodedPayload>(jws)));
+  return { ...answered, payloads, attempts, names };
 };
 
 describe("the history of notifications", () => {

@@ -1,8 +1,7 @@
+import { HOUR } from "../../../../lib/duration.ts";
 import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { storeForEachTest, type StoreEnvironment } from "./store-under-test.ts";
-
-const HOUR = 3_600_000;
 
 const under = storeForEachTest();
 const buy = async (environment: StoreEnvironment = "production") => under.buy({}, { environment });
@@ -36,20 +35,18 @@ describe("a notification that is not taken", () => {
   });
 });
 
-describe("switched off", () => {
-  test("nothing is sent, nor later", async () => {
-    under.answers = 500;
-    const original = await buy();
-    under.answers = 200;
-    under.store.enableNotifications(false);
-    await under.store.change(original, { change: "cancel" });
-    await under.moveTo(NOW + DAY);
-    under.store.enableNotifications(true);
-    await under.moveTo(NOW + 2 * DAY);
-    expect(triesAfter()).toEqual([0]);
-    await under.store.change(original, { change: "resume" });
-    expect(under.received).toHaveLength(2);
-  });
+test("switched off, nothing is sent, nor later", async () => {
+  under.answers = 500;
+  const original = await buy();
+  under.answers = 200;
+  under.store.enableNotifications(false);
+  await under.store.change(original, { change: "cancel" });
+  await under.moveTo(NOW + DAY);
+  under.store.enableNotifications(true);
+  await under.moveTo(NOW + 2 * DAY);
+  expect(triesAfter()).toEqual([0]);
+  await under.store.change(original, { change: "resume" });
+  expect(under.received).toHaveLength(2);
 });
 
 test.each(["sandbox", "production"] as const)("a test of an app in %s", async (environment) => {
@@ -87,17 +84,13 @@ describe("what is saved", () => {
     expect(next).toBe(Date.UTC(2026, 6, 15, 12));
   });
 
-  test.each([
-    ["no JSON", "{"],
-    ["another shape", '{"format":1,"shop":{},"pushes":{}}'],
-  ])("corrupt (%s), the store does not open", (_, saved) => {
-    expect(() => under.opened({ saved })).toThrow("What was saved of the sandbox iOS store cannot be read.");
-  });
-
-  test("whose parts do not fit together, the store does not open", async () => {
+  test.each<[string, corrupt: (state: { shop: object }) => string]>([
+    ["no JSON", () => "{"],
+    ["another shape", () => '{"format":1,"shop":{},"pushes":{}}'],
+    ["parts that do not fit", (state) => JSON.stringify({ ...state, shop: { ...state.shop, accounts: [] } })],
+  ])("corrupt (%s), the store does not open", async (_, corrupt) => {
     await buy();
-    const { shop, ...state } = JSON.parse(under.store.save());
-    const saved = JSON.stringify({ ...state, shop: { ...shop, accounts: [] } });
-    expect(() => under.opened({ saved })).toThrow("cannot be read");
+    const saved = corrupt(JSON.parse(under.store.save()));
+    expect(() => under.opened({ saved })).toThrow("What was saved of the sandbox iOS store cannot be read.");
   });
 });

@@ -73,16 +73,9 @@ describe("a family", () => {
     const original = await under.buy({ type: "Non-Consumable" });
     const member = await share(original);
     const pushed = await under.change(who === "member" ? member : original, { change: "unshare" });
+    const revoked = { revocationDate: under.now, revocationReason: 0, revocationType: "FAMILY_REVOKE" };
     expect(pushed).toMatchObject([
-      {
-        name: "REVOKE",
-        transaction: {
-          originalTransactionId: member,
-          revocationDate: under.now,
-          revocationReason: 0,
-          revocationType: "FAMILY_REVOKE",
-        },
-      },
+      { name: "REVOKE", transaction: { originalTransactionId: member, ...revoked } },
     ]);
     expect(pushed[0]?.transaction).not.toHaveProperty("revocationPercentage");
     expect((await transactionsOf(original))[0]).not.toHaveProperty("revocationDate");
@@ -123,9 +116,9 @@ test.each([
   ["an unknown transaction", [{ change: "refund", transactionIdentifier: "1" }]],
 ] satisfies [string, RequestedChange[]][])("%s is impossible, and changes nothing", async (_, changes) => {
   const original = await under.buy();
-  for (const possible of changes.slice(0, -1)) await under.store.change(original, possible);
+  const [impossible = { change: "cancel" as const }, ...possible] = changes.toReversed();
+  for (const change of possible) await under.store.change(original, change);
   const before = under.store.save();
-  const impossible = changes.at(-1) ?? { change: "cancel" };
   await expect(under.store.change(original, impossible)).rejects.toThrow(ImpossibleChange);
   expect(under.store.save()).toBe(before);
 });

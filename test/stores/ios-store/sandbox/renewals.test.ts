@@ -1,4 +1,5 @@
 import { HOUR } from "../../../../lib/duration.ts";
+import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { decodedRenewalInfos, decodedTransactions, MONTHLY, storeForEachTest } from "./store-under-test.ts";
 
@@ -14,10 +15,7 @@ test("a year of a subscription: twelve renewals, one lineage, one person", async
   expect(pushed).toMatchObject(
     Array.from({ length: 12 }, (_, index) => ({
       name: index === 0 ? "SUBSCRIBED INITIAL_BUY" : "DID_RENEW",
-      body: {
-        version: "2.0",
-        data: { status: 1, bundleId: "com.example.trails", environment: "Sandbox" },
-      },
+      body: { version: "2.0", data: { status: 1, bundleId: BUNDLE, environment: "Sandbox" } },
       transaction: {
         originalTransactionId: original,
         appTransactionId: "704",
@@ -76,11 +74,9 @@ test("recovered in grace, the next period begins at the last one's end", async (
   await under.moveTo(months(1) + 5 * DAY);
   await under.store.change(original, { change: "recover" });
   const recovery = (await under.pushed()).at(-1);
-  expect(recovery?.name).toBe("DID_RENEW BILLING_RECOVERY");
-  expect(recovery?.transaction).toMatchObject({
-    purchaseDate: months(1),
-    expiresDate: months(2),
-    signedDate: months(1) + 5 * DAY,
+  expect(recovery).toMatchObject({
+    name: "DID_RENEW BILLING_RECOVERY",
+    transaction: { purchaseDate: months(1), expiresDate: months(2), signedDate: months(1) + 5 * DAY },
   });
   expect(recovery?.renewalInfo).not.toHaveProperty("isInBillingRetryPeriod");
   await under.moveTo(months(2));
@@ -93,11 +89,9 @@ test("charged a day ahead, the next period begins at the current's end", async (
   expect(under.store.nextEventAt()).toBe(months(1) - DAY);
   await under.moveTo(months(1) - DAY);
   const renewal = (await under.pushed()).at(-1);
-  expect(renewal?.name).toBe("DID_RENEW");
-  expect(renewal?.transaction).toMatchObject({
-    signedDate: months(1) - DAY,
-    purchaseDate: months(1),
-    expiresDate: months(2),
+  expect(renewal).toMatchObject({
+    name: "DID_RENEW",
+    transaction: { purchaseDate: months(1), expiresDate: months(2), signedDate: months(1) - DAY },
   });
   expect(under.store.nextEventAt()).toBe(months(2));
 });

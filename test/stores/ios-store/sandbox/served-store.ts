@@ -1,30 +1,22 @@
-import { createServer } from "node:http";
+import { createPrivateKey, type KeyObject } from "node:crypto";
 import { AppStoreServerAPIClient, Environment } from "@apple/app-store-server-library";
 import { spyOn } from "jest-mock";
-import { importPKCS8, SignJWT } from "jose";
-import { close, listen } from "../../../../local/server.ts";
+import { SignJWT } from "jose";
 import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
-import { storeForEachTest, type StoreUnderTest } from "./store-under-test.ts";
+import { storeForEachTest } from "./store-under-test.ts";
 
 /** Differences from a valid token; undefined claims and parameters are left out. */
 export interface TokenChanges {
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly header?: Readonly<Record<string, unknown>>;
   /** Unset: the store's API key. */
-  readonly key?: Awaited<ReturnType<typeof importPKCS8>>;
+  readonly key?: KeyObject;
 }
 
-/** A new store before each test of a file, served at one address, and Apple's own client of its Server API. */
+/** A new store before each test of a file, and Apple's own client of its Server API. */
 export const servedStoreForEachTest = () => {
   const under = storeForEachTest();
-  const server = createServer((request, response) => {
-    void under.store.handle(request, response).then((handled) => handled || response.writeHead(418).end());
-  });
   let clock: { mockRestore: () => void };
-  beforeAll(async () => {
-    served.address = `http://127.0.0.1:${await listen(server, 0)}/store`;
-  });
-  afterAll(() => close(server));
   beforeEach(() => {
     served.client = clientOf(BUNDLE);
     // Apple's client dates its tokens by this clock.
@@ -38,7 +30,7 @@ export const servedStoreForEachTest = () => {
     const key = [privateKey, keyIdentifier, issuerIdentifier] as const;
     const client = new AppStoreServerAPIClient(...key, bundleIdentifier, Environment.SANDBOX);
     // Apple's client has no setting for its base URL.
-    Reflect.set(client, "urlBase", served.address);
+    Reflect.set(client, "urlBase", under.address);
     return client;
   };
   /** A token, right or wrong. */
@@ -48,26 +40,24 @@ export const servedStoreForEachTest = () => {
     const standard = { iss, iat: at, exp: at + 300, aud: "appstoreconnect-v1", bid: BUNDLE };
     return new SignJWT({ ...standard, ...claims })
       .setProtectedHeader({ alg: "ES256", kid: keyIdentifier, typ: "JWT", ...header })
-      .sign(key ?? (await importPKCS8(privateKey, "ES256")));
+      .sign(key ?? createPrivateKey(privateKey));
   };
-  const served: StoreUnderTest & { address: string; client: AppStoreServerAPIClient } = Object.assign(under, {
-    address: "",
+  const served = Object.assign(under, {
     client: {} as AppStoreServerAPIClient,
-  });
-  return Object.assign(served, {
     clientOf,
     token,
     /** Makes a request that Apple's client would not make. */
     request: async (method: string, path: string, body?: unknown) => {
-      const response = await fetch(served.address + path, {
+      const response = await fetch(under.address + path, {
         method,
         headers: { authorization: `Bearer ${await token()}` },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
-      const answered: unknown = response.status === 418 ? null : await response.json();
+      const answered: unknown = await response.json();
       return { status: response.status, body: answered };
     },
   });
+  return served;
 };
 
 /** Failure of Apple's client, as an expectation. */

@@ -1,5 +1,5 @@
+import { generateKeyPairSync } from "node:crypto";
 import { APIError } from "@apple/app-store-server-library";
-import { generateKeyPair } from "jose";
 import { APPLE_ID, BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { failure, servedStoreForEachTest, type TokenChanges } from "./served-store.ts";
@@ -28,22 +28,11 @@ describe("the statuses of a person's subscriptions", () => {
     await under.store.change(original, { change: "renew" });
     under.now = NOW + DAY;
     const answered = await under.client.getAllSubscriptionStatuses(original);
-    expect(answered).toEqual({
-      environment: "Sandbox",
-      bundleId: BUNDLE,
-      data: [
-        {
-          subscriptionGroupIdentifier: expect.any(String),
-          lastTransactions: [original, second].map((originalTransactionId) => ({
-            originalTransactionId,
-            status: 1,
-            signedTransactionInfo: expect.any(String),
-            signedRenewalInfo: expect.any(String),
-          })),
-        },
-      ],
-    });
-    const [last] = await lastTransactions(original);
+    const signed = { signedTransactionInfo: expect.any(String), signedRenewalInfo: expect.any(String) };
+    const ofBoth = [original, second].map((id) => ({ originalTransactionId: id, status: 1, ...signed }));
+    const data = [{ subscriptionGroupIdentifier: expect.any(String), lastTransactions: ofBoth }];
+    expect(answered).toEqual({ environment: "Sandbox", bundleId: BUNDLE, data });
+    const last = answered.data?.[0]?.lastTransactions?.[0];
     const [transaction] = await decodedTransactions([last?.signedTransactionInfo ?? ""]);
     expect(transaction).toMatchObject({
       originalTransactionId: original,
@@ -57,21 +46,16 @@ describe("the statuses of a person's subscriptions", () => {
   });
 
   test("each standing has its status", async () => {
-    const active = await buy();
-    const expired = await buy();
-    const retry = await buy({ gracePeriod: null });
-    const grace = await buy();
-    const revoked = await buy();
+    const all: string[] = [];
+    for (const goods of [{}, {}, { gracePeriod: null }, {}, {}]) all.push(await buy(goods));
+    const [active = "", expired = "", retry = "", grace = "", revoked = ""] = all;
     await under.store.change(expired, { change: "expire" });
     await under.store.change(revoked, { change: "refund" });
     for (const failing of [retry, grace]) await under.store.change(failing, { change: "fail-billing" });
     await under.moveTo(Date.UTC(2026, 6, 16));
-    const all = [active, expired, retry, grace, revoked];
-    const statuses = all.map((originalTransactionId, index) => ({
-      originalTransactionId,
-      status: index + 1,
-    }));
-    expect(await lastTransactions(active)).toMatchObject(statuses);
+    expect(await lastTransactions(active)).toMatchObject(
+      all.map((originalTransactionId, index) => ({ originalTransactionId, status: index + 1 })),
+    );
   });
 });
 
@@ -93,12 +77,8 @@ test("any identifier of a person names the app transaction, signed now", async (
   await under.store.change(original, { change: "renew" });
   under.now = NOW + DAY;
   for (const identifier of [original, "704"]) {
-    const { appTransactionId, receiptCreationDate, bundleId } = await appTransactionOf(identifier);
-    expect({ appTransactionId, receiptCreationDate, bundleId }).toEqual({
-      appTransactionId: "704",
-      receiptCreationDate: NOW + DAY,
-      bundleId: BUNDLE,
-    });
+    const expected = { appTransactionId: "704", receiptCreationDate: NOW + DAY, bundleId: BUNDLE };
+    expect(await appTransactionOf(identifier)).toMatchObject(expected);
   }
 });
 
@@ -116,14 +96,12 @@ describe.each(["getAllSubscriptionStatuses", "getTransactionInfo"] as const)("%s
     ["that was not sold", BUNDLE, UNKNOWN],
   ])("knows no transaction %s", async (_, bundle, identifier) => {
     const original = await buy();
-    await expect(under.clientOf(bundle)[ask](identifier ?? original)).rejects.toMatchObject(
-      failure(APIError.TRANSACTION_ID_NOT_FOUND),
-    );
+    const unknown = failure(APIError.TRANSACTION_ID_NOT_FOUND);
+    await expect(under.clientOf(bundle)[ask](identifier ?? original)).rejects.toMatchObject(unknown);
   });
   test.each(["abc", "12a", "-1", "123456789012345678901"])("refuses the id %s", async (identifier) => {
-    await expect(under.client[ask](identifier)).rejects.toMatchObject(
-      failure(APIError.INVALID_TRANSACTION_ID),
-    );
+    const invalid = failure(APIError.INVALID_TRANSACTION_ID);
+    await expect(under.client[ask](identifier)).rejects.toMatchObject(invalid);
   });
 });
 
@@ -139,21 +117,17 @@ describe("a token", () => {
     return response.status;
   };
 
-  test.each<[string, TokenChanges["claims"], TokenChanges["header"], number]>([
-    ["of an hour", { exp: at + 60 * minutes }, {}, 200],
-    ["of another issuer", { iss: "57246542-96fe-1a63-e053-0824d011072a" }, {}, 401],
-    ["for another audience", { aud: "appstoreconnect-v2" }, {}, 401],
-    ["of more than an hour", { exp: at + 60 * minutes + 1 }, {}, 401],
-    ["that has expired", { iat: at - 10 * minutes, exp: at }, {}, 401],
-    ["without an end", { exp: undefined }, {}, 401],
-    ["of another key", {}, { kid: "ABCDEF1234" }, 401],
-  ])("%s is answered", async (_, claims, header, status) => {
-    const token = await under.token({ claims: { ...claims }, header: { ...header } });
-    expect(await statusWith(`Bearer ${token}`)).toBe(status);
-  });
-  test("signed with another key is refused", async () => {
-    const { privateKey: key } = await generateKeyPair("ES256");
-    expect(await statusWith(`Bearer ${await under.token({ key })}`)).toBe(401);
+  test.each<[string, TokenChanges, number]>([
+    ["of an hour", { claims: { exp: at + 60 * minutes } }, 200],
+    ["of another issuer", { claims: { iss: "57246542-96fe-1a63-e053-0824d011072a" } }, 401],
+    ["for another audience", { claims: { aud: "appstoreconnect-v2" } }, 401],
+    ["of more than an hour", { claims: { exp: at + 60 * minutes + 1 } }, 401],
+    ["that has expired", { claims: { iat: at - 10 * minutes, exp: at } }, 401],
+    ["without an end", { claims: { exp: undefined } }, 401],
+    ["of another key", { header: { kid: "ABCDEF1234" } }, 401],
+    ["signed with another key", { key: generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey }, 401],
+  ])("%s is answered", async (_, changes, status) => {
+    expect(await statusWith(`Bearer ${await under.token(changes)}`)).toBe(status);
   });
   test.each(["", "Bearer", "Bearer a.b.c", "Basic YTpi"])("%j is none", async (authorization) => {
     expect(await statusWith(authorization)).toBe(401);

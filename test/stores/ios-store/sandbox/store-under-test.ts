@@ -1,14 +1,10 @@
-import { createServer } from "node:http";
 import { json } from "node:stream/consumers";
 import {
   Environment,
   SignedDataVerifier,
-  type JWSRenewalInfoDecodedPayload,
-  type JWSTransactionDecodedPayload,
   type ResponseBodyV2DecodedPayload,
 } from "@apple/app-store-server-library";
 import * as z from "zod";
-import { close, listen } from "../../../../local/server.ts";
 import {
   createIosStoreSandbox,
   type IosStoreOptions,
@@ -18,6 +14,7 @@ import type { RequestedChange } from "../../../../sandbox/ios-store/shop/change.
 import { makeChain } from "../../../../sandbox/ios-store/signing.ts";
 import { HOUR } from "../../../../lib/duration.ts";
 import type { Instant } from "../../../../lib/entitlements/time.ts";
+import { serve, type Served } from "../../../../testing/support/serve.ts";
 import { APPLE_ID, BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
 
@@ -25,16 +22,6 @@ import { NOW } from "../../../../testing/support/stores/purchases.ts";
 const chain = makeChain();
 
 export const MONTHLY = "com.example.trails.premium.monthly";
-
-/** A pushed notification, as Apple's own library verifies and decodes it. */
-export interface Pushed {
-  readonly signedPayload: string;
-  readonly body: ResponseBodyV2DecodedPayload;
-  readonly transaction: JWSTransactionDecodedPayload | null;
-  readonly renewalInfo: JWSRenewalInfoDecodedPayload | null;
-  /** Type and subtype. */
-  readonly name: string;
-}
 
 const verifierOf = (environment: Environment) =>
   new SignedDataVerifier([chain.root.certificate], false, environment, BUNDLE, APPLE_ID);
@@ -45,19 +32,25 @@ export const verifiers = {
 
 export type StoreEnvironment = keyof typeof verifiers;
 
+/** Type and subtype of a notification. */
+export const nameOf = ({ notificationType, subtype }: ResponseBodyV2DecodedPayload): string =>
+  [notificationType, subtype].filter((part) => part !== undefined).join(" ");
+
 /** Verifies and decodes with Apple's own library. */
-const decoded = async (signedPayload: string, environment: StoreEnvironment): Promise<Pushed> => {
+const decoded = async (signedPayload: string, environment: StoreEnvironment) => {
   const verifier = verifiers[environment];
   const body = await verifier.verifyAndDecodeNotification(signedPayload);
   const { signedTransactionInfo: signed, signedRenewalInfo: renewal } = body.data ?? {};
   return {
-    signedPayload,
     body,
     transaction: signed === undefined ? null : await verifier.verifyAndDecodeTransaction(signed),
     renewalInfo: renewal === undefined ? null : await verifier.verifyAndDecodeRenewalInfo(renewal),
-    name: [body.notificationType, body.subtype].filter((part) => part !== undefined).join(" "),
+    name: nameOf(body),
   };
 };
+
+/** A pushed notification. */
+export type Pushed = Awaited<ReturnType<typeof decoded>>;
 
 export const decodedTransactions = async (signed: readonly string[]) =>
   Promise.all(signed.map(async (jws) => verifiers.sandbox.verifyAndDecodeTransaction(jws)));
@@ -72,11 +65,9 @@ interface Person {
 
 const received = z.object({ signedPayload: z.string() });
 
-export type StoreUnderTest = ReturnType<typeof storeForEachTest>;
-
-/** A new store before each test of a file, its time, and a server that takes what it pushes. */
+/** A new store before each test of a file, its time, and a server that serves it and takes what it pushes. */
 export const storeForEachTest = () => {
-  let address = "";
+  let server: Served | undefined;
   let read = 0;
   const create = (options: Partial<IosStoreOptions>): IosStoreSandbox =>
     createIosStoreSandbox({
@@ -97,22 +88,22 @@ export const storeForEachTest = () => {
     /** Status of the server's answers. */
     answers: 200,
     /** Where the store pushes to. */
-    url: address,
+    url: `${server?.address}/pushes`,
+    /** Base URL of the store. */
+    address: `${server?.address}/store`,
     /** The moments and the texts of all pushes. */
     received: [] as { readonly at: Instant; readonly signedPayload: string }[],
   });
   const under: ReturnType<typeof fresh> = fresh();
-  const server = createServer((request, response) => {
-    void (async () => {
+  beforeAll(async () => {
+    server = await serve(async (request, response) => {
+      if (await under.store.handle(request, response)) return;
       under.received.push({ at: under.now, ...received.parse(await json(request)) });
       under.arrived();
       response.writeHead(under.answers).end();
-    })();
+    });
   });
-  beforeAll(async () => {
-    address = `http://127.0.0.1:${await listen(server, 0)}/`;
-  });
-  afterAll(() => close(server));
+  afterAll(async () => server?.stop());
   beforeEach(() => {
     read = 0;
     Object.assign(under, fresh());

@@ -18,11 +18,9 @@ const history = async (identifier: string, revision: string | null = null) => {
 };
 
 test("the history has all that the person bought, the last change first", async () => {
-  const [subscription, coins, map] = [
-    await buy(),
-    await buy({ type: "Consumable" }),
-    await buy({ type: "Non-Consumable" }),
-  ];
+  const subscription = await buy();
+  const coins = await buy({ type: "Consumable" });
+  const map = await buy({ type: "Non-Consumable" });
   await buy({}, { appTransactionIdentifier: "705" });
   await under.store.change(coins, { change: "refund" });
   under.now = NOW + DAY;
@@ -31,10 +29,7 @@ test("the history has all that the person bought, the last change first", async 
     environment: "Sandbox",
     bundleId: BUNDLE,
     hasMore: false,
-    transactions: [coins, map, subscription].map((transactionId) => ({
-      transactionId,
-      signedDate: under.now,
-    })),
+    transactions: [coins, map, subscription].map((id) => ({ transactionId: id, signedDate: under.now })),
   });
   expect(answered).not.toHaveProperty("appAppleId");
   for (const transaction of answered.transactions)
