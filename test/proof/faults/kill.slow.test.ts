@@ -31,7 +31,7 @@ const referenceOf = (given: Scenario) =>
     const before = await world.state();
     world.proxy.plan();
     const answer = await world.perform(given.call);
-    const { operations } = world.proxy;
+    const operations = [...world.proxy.operations];
     const after = await world.state();
     // A notification of Google's that taught nothing is asked about once more.
     await world.perform(given.call);
