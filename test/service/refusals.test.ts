@@ -3,26 +3,21 @@ import { issueCredential } from "../../lib/applications/credential.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
 import type { Scope } from "../../lib/contract/schemas.ts";
 import { keyId } from "../../lib/identifiers.ts";
+import type { Fault } from "../../sandbox/android-store/publisher.ts";
 import { makeChain } from "../../sandbox/ios-store/signing.ts";
 import {
   PRODUCTS,
-  startTestService,
   type Answer,
   type TestApplication,
   type TestService,
 } from "../../testing/support/service.ts";
+import { serviceForFile } from "../support/service-for-file.ts";
 
 const READ = "/v1/customers/user-1/entitlements";
 const LINK = "/v1/customers/ios-store/link";
 const SYNCHRONIZE = "/v1/customers/ios-store/synchronize";
 
-let service: TestService;
-let other: TestApplication;
-beforeAll(async () => {
-  service = await startTestService();
-  other = await service.application();
-}, 60_000);
-afterAll(() => service.stop());
+const { service, app: other } = serviceForFile();
 
 const outcome = ({ status, body }: Answer): [number, string | undefined] => [status, body.error];
 const refusal = (code: ErrorCode): [number, string] => [ERRORS[code].status, code];
@@ -34,7 +29,7 @@ const MAPS = {
   basePlanIdentifier: undefined,
 } as const;
 const [IOS_ONLY, ANDROID_ONLY] = [{ products: [PRODUCTS[0]] }, { products: [PRODUCTS[4]] }];
-type Options = NonNullable<Parameters<TestService["application"]>[0]>;
+type Options = Parameters<TestService["application"]>[0];
 type Act = (app: TestApplication) => Promise<Answer>;
 
 /** Synchronizes an app transaction with these transactions. */
@@ -51,6 +46,13 @@ const dropped = (app: TestApplication): string => {
   service.android.drop(token);
   return token;
 };
+/** Links a purchase while the store answers so. */
+const failing =
+  (fault: Fault): Act =>
+  (app) => {
+    service.android.failNext("publisher", fault, fault);
+    return app.linkAndroid(app.buyOnAndroid(), "user-1");
+  };
 const unknown = () => "unknown";
 const broken: Act = (app) => {
   const { signedTransactions, ...request } = app.device().request({}, {});
@@ -122,6 +124,13 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly Row[]>>> = {
     ],
   ],
   PURCHASE_NO_LONGER_AVAILABLE: [["a dropped, unknown purchase", linkingOnAndroid(dropped)]],
+  STORE_UNAVAILABLE: [["a store that does not answer", failing({ status: 503 })]],
+  STORE_REJECTED_CREDENTIAL: [
+    [
+      "a credential without permission",
+      failing({ status: 403, body: { error: { errors: [{ reason: "permissionDenied" }] } } }),
+    ],
+  ],
 };
 
 describe("a refusal changes nothing, and comes in the contract's order:", () => {
@@ -131,6 +140,7 @@ describe("a refusal changes nothing, and comes in the contract's order:", () => 
       const before = await tableText();
       expect(outcome(await act(app))).toEqual(refusal(code as ErrorCode));
       expect(await tableText()).toBe(before);
+      service.android.clearFaults();
     });
   });
 
@@ -219,12 +229,6 @@ describe("a request", () => {
   ])("%s is read as JSON", async (_, encode, headers) => {
     const body = encode(JSON.stringify(other.device().request({})));
     expect((await service.send("POST", SYNCHRONIZE, { body, headers })).status).toBe(200);
-  });
-
-  test("of a bad escape is 400 and names the parameter", async () => {
-    const answer = await service.send("GET", "/v1/customers/%C3%28/entitlements", { key: other.key });
-    expect(outcome(answer)).toEqual([400, "INVALID_REQUEST"]);
-    expect(answer.body.issues?.[0]?.path).toBe("applicationAccountIdentifier");
   });
 
   test("leaves no token, key or JWS in a log", () => {

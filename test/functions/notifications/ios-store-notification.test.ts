@@ -3,27 +3,14 @@ import { METRICS } from "../../../lib/contract/metrics.ts";
 import { DAY } from "../../../lib/duration.ts";
 import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
 import { signJws } from "../../../sandbox/ios-store/signing.ts";
-import { logOf, type ServiceLog } from "../../../testing/support/service-log.ts";
 import { anEnvelope } from "../../../testing/support/stores/ios-store.ts";
-import {
-  startTestService,
-  type Answer,
-  type TestApplication,
-  type TestService,
-} from "../../../testing/support/service.ts";
+import type { Answer } from "../../../testing/support/service.ts";
+import { serviceForFile } from "../../support/service-for-file.ts";
 
 const APPLE_ID = 1_234_567_890;
 const PATH = "/v1/notifications/ios-store";
 
-let service: TestService;
-let log: ServiceLog;
-let app: TestApplication;
-beforeAll(async () => {
-  service = await startTestService();
-  log = logOf(service);
-  app = await service.application();
-}, 90_000);
-afterAll(() => service.stop());
+const { service, app, log } = serviceForFile();
 
 const post = (body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
   service.send("POST", PATH, { body, headers });

@@ -1,24 +1,11 @@
-import { logOf, type ServiceLog } from "../../../testing/support/service-log.ts";
-import {
-  startTestService,
-  type Answer,
-  type TestApplication,
-  type TestService,
-} from "../../../testing/support/service.ts";
+import type { Answer } from "../../../testing/support/service.ts";
+import { serviceForFile } from "../../support/service-for-file.ts";
 
 const ACCOUNT = "user-1";
 const READ = "/v1/customers/a/entitlements";
 const SYNCHRONIZE = "/v1/customers/ios-store/synchronize";
 
-let service: TestService;
-let app: TestApplication;
-let log: ServiceLog;
-beforeAll(async () => {
-  service = await startTestService();
-  app = await service.application();
-  log = logOf(service);
-}, 90_000);
-afterAll(() => service?.stop());
+const { service, app, log } = serviceForFile();
 
 test.each<[what: string, act: () => Promise<Answer>, grantsNothing: object, text: RegExp]>([
   [
@@ -42,7 +29,7 @@ test.each<[what: string, act: () => Promise<Answer>, grantsNothing: object, text
   expect(counted()).toBe(before + 1);
 });
 
-test.each<[what: string, act: () => Promise<Answer>, text: (app: TestApplication) => string]>([
+test.each<[what: string, act: () => Promise<Answer>, text: () => string]>([
   [
     "another Apple ID",
     () => app.link(app.device({ appAppleIdentifier: 12 }).request(), ACCOUNT),
@@ -56,13 +43,12 @@ test.each<[what: string, act: () => Promise<Answer>, text: (app: TestApplication
   [
     "another application's bundle",
     () => app.link(app.device({ bundleIdentifier: "com.example.nobodys" }).request(), ACCOUNT),
-    ({ bundleIdentifier }) =>
-      `STORE_CONFIGURATION_NOT_FOUND: the manifest has only the bundles ${bundleIdentifier}`,
+    () => `STORE_CONFIGURATION_NOT_FOUND: the manifest has only the bundles ${app.bundleIdentifier}`,
   ],
   [
     "another package, which is not repeated",
     () => app.linkAndroid(app.buyOnAndroid(), ACCOUNT, { packageName: "com.example.x" }),
-    ({ packageName }) => `STORE_CONFIGURATION_NOT_FOUND: the manifest has only the packages ${packageName}`,
+    () => `STORE_CONFIGURATION_NOT_FOUND: the manifest has only the packages ${app.packageName}`,
   ],
   [
     "a missing field",
@@ -91,7 +77,7 @@ test.each<[what: string, act: () => Promise<Answer>, text: (app: TestApplication
   ["no route", () => service.send("GET", "/v1/nothing"), () => "ROUTE_NOT_FOUND: There is no such route."],
 ])("a refused request is one readable line, which says why: %s", async (_, act, text) => {
   const answer = await act();
-  expect(await log.requestWith(new RegExp(`${text(app)}$`))).toMatch(
+  expect(await log.requestWith(new RegExp(`${text()}$`))).toMatch(
     new RegExp(`^(?:GET|POST) /v1/\\S+ ${answer.status} \\d+ ms `),
   );
 });
