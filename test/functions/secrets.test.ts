@@ -20,7 +20,7 @@ const { service } = serviceForFile(async () => {
     response.end(JSON.stringify(answer.body));
   });
   process.env["AWS_ENDPOINT_URL_SECRETS_MANAGER"] = secretsManager.address;
-  return { AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.address };
+  return { environment: { AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.address } };
 });
 afterAll(() => secretsManager?.stop());
 

@@ -5,19 +5,14 @@ import type { Scope } from "../../lib/contract/schemas.ts";
 import { keyId } from "../../lib/identifiers.ts";
 import type { Fault } from "../../sandbox/android-store/publisher.ts";
 import { makeChain } from "../../sandbox/ios-store/signing.ts";
-import {
-  PRODUCTS,
-  type Answer,
-  type TestApplication,
-  type TestService,
-} from "../../testing/support/service.ts";
-import { serviceForFile } from "../support/service-for-file.ts";
+import { PRODUCTS, type Answer, type TestApplication } from "../../testing/support/service.ts";
+import { serviceForFile, type ApplicationOptions } from "../support/service-for-file.ts";
 
 const READ = "/v1/customers/user-1/entitlements";
 const LINK = "/v1/customers/ios-store/link";
 const SYNCHRONIZE = "/v1/customers/ios-store/synchronize";
 
-const { service, app: other } = serviceForFile();
+const { service, app: other, log } = serviceForFile();
 
 const outcome = ({ status, body }: Answer): [number, string | undefined] => [status, body.error];
 const refusal = (code: ErrorCode): [number, string] => [ERRORS[code].status, code];
@@ -29,7 +24,6 @@ const MAPS = {
   basePlanIdentifier: undefined,
 } as const;
 const [IOS_ONLY, ANDROID_ONLY] = [{ products: [PRODUCTS[0]] }, { products: [PRODUCTS[4]] }];
-type Options = Parameters<TestService["application"]>[0];
 type Act = (app: TestApplication) => Promise<Answer>;
 
 /** Synchronizes an app transaction with these transactions. */
@@ -61,10 +55,12 @@ const broken: Act = (app) => {
 const UNREGISTERED = { bundleIdentifier: "com.example.unknown" };
 const signedBy = (app: TestApplication): string => app.device().request({}).signedTransactions[0] ?? "";
 
-type Row = [rule: string, act: Act, options?: Options];
+/** A regular expression for the end of the request's readable line. */
+type Because = string | ((app: TestApplication) => string) | null;
+type Row = [rule: string, act: Act, because?: Because, options?: ApplicationOptions];
 const REFUSED: Readonly<Partial<Record<ErrorCode, readonly Row[]>>> = {
   INVALID_REQUEST: [
-    ["the body's shape first", (app) => app.synchronize({})],
+    ["the body's shape first", (app) => app.synchronize({}), "signedAppTransaction is required"],
     ["an account .", (app) => app.link(app.device().request({}), ".")],
     ["an account ..", (app) => app.linkAndroid(app.buyOnAndroid(), "..")],
   ],
@@ -72,27 +68,42 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly Row[]>>> = {
     ["a signature before the application", (app) => app.synchronize({ signedAppTransaction: "a.b.c" })],
     ["a stranger's chain", (app) => app.link(app.device({}, makeChain()).request({}), "a")],
     ["a transaction for an app transaction", (app) => app.link({ signedAppTransaction: signedBy(app) }, "a")],
-    ["another app's Apple ID", (app) => app.synchronize(app.device({ appAppleIdentifier: 5 }).request({}))],
+    [
+      "another app's Apple ID",
+      (app) => app.synchronize(app.device({ appAppleIdentifier: 5 }).request({})),
+      "the app's Apple ID is 5, the manifest says 1234567890",
+    ],
   ],
   APPLICATION_NOT_FOUND: [
-    ["a bundle that nobody has", (app) => app.synchronize(app.device(UNREGISTERED).request({}))],
+    [
+      "a bundle that nobody has",
+      (app) => app.synchronize(app.device(UNREGISTERED).request({})),
+      "no application has the bundle com.example.unknown",
+    ],
   ],
   STORE_CONFIGURATION_NOT_FOUND: [
-    ["another application's bundle", (app) => app.link(other.device().request({}), "user-1")],
     [
-      "another application's package",
+      "another application's bundle",
+      (app) => app.link(other.device().request({}), "user-1"),
+      ({ bundleIdentifier }) => `the manifest has only the bundles ${bundleIdentifier}`,
+    ],
+    [
+      "another application's package, which is not repeated",
       (app) => app.linkAndroid(other.buyOnAndroid(), "user-1", { packageName: other.packageName }),
+      ({ packageName }) => `the manifest has only the packages ${packageName}`,
     ],
   ],
   ENVIRONMENT_NOT_ACCEPTED: [
     [
       "of an iOS purchase",
       (app) => app.synchronize(app.device({ environment: "Sandbox" }).request({})),
+      null,
       { iosStore: { appAppleIdentifier: 1_234_567_890, environments: ["production"] } },
     ],
     [
       "of an Android purchase",
       linkingOnAndroid((app) => app.buyOnAndroid({ test: true })),
+      null,
       { androidEnvironments: ["production"] },
     ],
   ],
@@ -103,7 +114,7 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly Row[]>>> = {
       "one of another environment",
       synchronizing((app) => app.device({ environment: "Sandbox" }).request({}).signedTransactions),
     ],
-    ["transactions before the paywall", synchronizing(() => ["a.b.c"]), ANDROID_ONLY],
+    ["transactions before the paywall", synchronizing(() => ["a.b.c"]), null, ANDROID_ONLY],
   ],
   INVALID_RENEWAL_INFO: [
     [
@@ -112,11 +123,11 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly Row[]>>> = {
     ],
   ],
   PAYWALL_NOT_FOUND: [
-    ["no product in the iOS store", (app) => app.synchronize(app.device().request({})), ANDROID_ONLY],
-    ["the paywall before the store's answer", linkingOnAndroid(unknown), IOS_ONLY],
+    ["no product in the iOS store", (app) => app.synchronize(app.device().request({})), null, ANDROID_ONLY],
+    ["the paywall before the store's answer", linkingOnAndroid(unknown), null, IOS_ONLY],
   ],
   INVALID_PURCHASE: [
-    ["an unknown token", linkingOnAndroid(unknown)],
+    ["an unknown token", linkingOnAndroid(unknown), "the store answered \\d{3}(?: \\w+)?"],
     ["another kind", linkingOnAndroid((app) => app.buyOnAndroid(), { productKind: "one_time_product" })],
     [
       "another product",
@@ -133,12 +144,15 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly Row[]>>> = {
   ],
 };
 
-describe("a refusal changes nothing, and comes in the contract's order:", () => {
+describe("a refusal changes nothing, comes in the contract's order, and is one line that says why:", () => {
   describe.each(Object.entries(REFUSED))("%s", (code, rows) => {
-    test.each<Row>(rows)("%s", async (_, act, options = {}) => {
+    test.each<Row>(rows)("%s", async (_, act, because = null, options = {}) => {
       const app = await service.application(options);
       const before = await tableText();
-      expect(outcome(await act(app))).toEqual(refusal(code as ErrorCode));
+      const answer = await act(app);
+      expect(outcome(answer)).toEqual(refusal(code as ErrorCode));
+      const text = typeof because === "function" ? because(app) : (because ?? ".*");
+      await log.requestWith(new RegExp(`^POST /v1/\\S+ ${answer.status} \\d+ ms ${code}: ${text}$`));
       expect(await tableText()).toBe(before);
       service.android.clearFaults();
     });

@@ -13,14 +13,14 @@ const PATH = "/v1/notifications/android-store";
 
 let keyServer: KeyServer;
 let key: PushKey;
-const { service, app, log } = serviceForFile(
-  async () => {
-    key = await makePushKey(Date.now, "a");
-    keyServer = await startKeyServer(key);
-    return { GOOGLE_CERTIFICATES_URL: keyServer.url };
-  },
-  { androidNotifications: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE } },
-);
+const { service, app, log } = serviceForFile(async () => {
+  key = await makePushKey(Date.now, "a");
+  keyServer = await startKeyServer(key);
+  return {
+    environment: { GOOGLE_CERTIFICATES_URL: keyServer.url },
+    options: { androidNotifications: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE } },
+  };
+});
 /** Expects no pushes. */
 let other: TestApplication;
 beforeAll(async () => void (other = await service.application()));

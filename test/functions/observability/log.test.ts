@@ -15,7 +15,9 @@ const READS = endpoints.readAccountEntitlements.function;
 const forbidden = { status: 403, body: { error: { code: 403, errors: [{ reason: "permissionDenied" }] } } };
 
 // Makes Google's client log all requests and answers, unless the service prevents it.
-const { service, app, log } = serviceForFile({ GOOGLE_SDK_NODE_LOGGING: "all" });
+const { service, app, log } = serviceForFile(() => ({
+  environment: { GOOGLE_SDK_NODE_LOGGING: "all" },
+}));
 
 // Values in requests and answers that must not appear in the log.
 const secrets = new Set<string>(
