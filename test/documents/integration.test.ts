@@ -2,19 +2,18 @@ import { readFileSync } from "node:fs";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { ERRORS } from "../../lib/contract/errors.ts";
 import { LIMITS } from "../../lib/contract/schema-parts.ts";
+import { blocksOf } from "./blocks.ts";
 
 const DOCUMENT = readFileSync("docs/integration.md", "utf8");
-const blocksOf = (language: string): string[] =>
-  [...DOCUMENT.matchAll(new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``, "g"))].map(([, code = ""]) => code);
 
 test("the TypeScript is that of the examples, which are compiled and run", () => {
-  expect(blocksOf("ts")).toEqual(
+  expect(blocksOf(DOCUMENT, "ts")).toEqual(
     ["express", "next"].map((name) => readFileSync(`client/examples/${name}.ts`, "utf8")),
   );
 });
 
 test("the Swift sends the contract's fields to its path, within its limits", () => {
-  const [swift = ""] = blocksOf("swift");
+  const [swift = ""] = blocksOf(DOCUMENT, "swift");
   expect(swift).toContain(endpoints.synchronizeIosStorePurchases.path);
   const [, fields = ""] = /struct SignedPurchases: Encodable \{([^}]*)\}/.exec(swift) ?? [];
   const names = [...fields.matchAll(/var (\w+):/g)].map(([, name]) => name);

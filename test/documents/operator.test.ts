@@ -5,6 +5,7 @@ import { getFileInfo } from "prettier";
 import * as z from "zod";
 import { manifestSchema } from "../../lib/administration/manifest/manifest-schema.ts";
 import { runOperator } from "../../operator/program.ts";
+import { blocksOf } from "./blocks.ts";
 
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -15,13 +16,6 @@ const PAGES = [
     .split(" ")
     .map((name) => `docs/${name}.md`),
 ].map((file) => ({ file, text: readFileSync(file, "utf8") }));
-
-/** Blocks of shell, without the indentation of lists. */
-const blocks = PAGES.flatMap(({ file, text }) =>
-  [...text.matchAll(/^( *)```sh\n([^]*?)^ *```$/gm)].map(
-    ([, indent = "", block = ""]) => [file, block.replaceAll(new RegExp(`^${indent}`, "gm"), "")] as const,
-  ),
-);
 
 /** Names of the fields of objects in a JSON schema. */
 const fieldsOf = (schema: unknown): ReadonlySet<string> => {
@@ -49,9 +43,10 @@ const helpOf = async (command: string): Promise<string> => {
 };
 
 test("every block of shell parses, with its placeholders filled in", async () => {
+  const blocks = PAGES.flatMap(({ text }) => blocksOf(text, "sh"));
   expect(blocks.length).toBeGreaterThan(40);
   const script = blocks
-    .map(([, block], index) => {
+    .map((block, index) => {
       const filled = block.replaceAll(/<[a-zA-Z][^<>\n]*>/g, "word").replaceAll("…", "word");
       return `block${index}() {\n${filled}\n}`;
     })

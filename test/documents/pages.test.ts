@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { blocksOf } from "./blocks.ts";
 
 const FILES = ["README.md", "CHANGELOG.md", ...globSync(["docs/**/*.md", "client/*.md"])];
 
@@ -34,17 +35,12 @@ test.each(FILES)("the links of %s lead somewhere", (file) => {
 
 // macOS's shell, zsh, takes a pasted comment for arguments, and an apostrophe in it for an open quote.
 test("commands to paste have no comments", () => {
-  const commands = FILES.flatMap((file) =>
-    [...readFileSync(file, "utf8").matchAll(/^ *```sh\n(.*?)^ *```$/gms)].map(([, text = ""]) => ({
-      file,
-      text,
-    })),
-  );
+  const commands = FILES.flatMap((file) => blocksOf(readFileSync(file, "utf8"), "sh"));
   expect(commands.length).toBeGreaterThan(30);
-  expect(commands.filter(({ text }) => /(?:^|\s)#/m.test(text))).toEqual([]);
+  expect(commands.filter((text) => /(?:^|\s)#/m.test(text))).toEqual([]);
 });
 
 test("the example of docs/contributing.md is a test of this run", () => {
-  const [, example] = /```ts\n([^]*?)```/.exec(readFileSync("docs/contributing.md", "utf8")) ?? [];
+  const [example] = blocksOf(readFileSync("docs/contributing.md", "utf8"), "ts");
   expect(example).toBe(readFileSync("test/testing/example.test.ts", "utf8"));
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { accountEntitlements, STATUSES } from "../../lib/contract/schemas.ts";
+import { blocksOf } from "./blocks.ts";
 
 const README = readFileSync("README.md", "utf8");
 
@@ -21,7 +22,7 @@ test("the routes are the contract's, each with the scope of its key", () => {
 });
 
 test("the answer has the contract's shape", () => {
-  const [answer = ""] = all(/^```json\n([^]*?)^```$/gm);
+  const [answer = ""] = blocksOf(README, "json");
   expect(accountEntitlements().parse(JSON.parse(answer))).toEqual(JSON.parse(answer));
 });
 

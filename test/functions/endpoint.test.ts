@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import { jest } from "@jest/globals";
-import { endpoints } from "../../lib/contract/endpoints.ts";
+import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import type { Call } from "../../functions/http/read-request.ts";
@@ -30,43 +30,44 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-type Read = Call<typeof endpoints.readAccountEntitlements>;
-
-const read = async (event: APIGatewayProxyEvent) => {
-  const calls: Read[] = [];
-  const handler = endpoint(endpoints.readAccountEntitlements, (call) => {
+/** An endpoint's answer to an event, and the calls of its use case, which answers so. */
+const answered = async <E extends Endpoint>(
+  definition: E,
+  event: APIGatewayProxyEvent,
+  answer: () => ReturnType<Parameters<typeof endpoint<E>>[1]>,
+) => {
+  const calls: Call<E>[] = [];
+  const handler = endpoint(definition, (call) => {
     calls.push(call);
-    return Promise.resolve({
-      applicationAccountIdentifier: call.request.applicationAccountIdentifier,
-      customerIdentifiers: [],
-      applicationIdentifier: call.applicationIdentifier,
-      entitlements: [],
-    });
+    return answer();
   });
   const response = await handler(event, {} as Context);
   return { calls, response, body: JSON.parse(response.body) };
 };
 
-const link = async (event: Partial<APIGatewayProxyEvent>, fail?: unknown) => {
-  const handler = endpoint(endpoints.linkIosStoreCustomer, () =>
-    fail === undefined
-      ? Promise.resolve({ customerIdentifier: null, applicationIdentifier: APPLICATION, entitlements: [] })
-      : Promise.reject(fail),
+const NOTHING = { applicationIdentifier: APPLICATION, entitlements: [] };
+const read = (event: APIGatewayProxyEvent) =>
+  answered(endpoints.readAccountEntitlements, event, async () => ({
+    ...NOTHING,
+    applicationAccountIdentifier: "a",
+    customerIdentifiers: [],
+  }));
+const link = (event: Partial<APIGatewayProxyEvent>, fail?: unknown) =>
+  answered(endpoints.linkIosStoreCustomer, apiGatewayEvent("linkIosStoreCustomer", {}, CALLER, event), () =>
+    fail === undefined ? Promise.resolve({ ...NOTHING, customerIdentifier: null }) : Promise.reject(fail),
   );
-  const response = await handler(apiGatewayEvent("linkIosStoreCustomer", {}, CALLER, event), {} as Context);
-  return { response, body: JSON.parse(response.body) };
-};
 
 test("an event of the gateway's test page, without headers, is answered", async () => {
-  const bodies: unknown[] = [];
-  const handler = endpoint(endpoints.receiveIosStoreNotification, ({ contentType }) => {
-    bodies.push(contentType);
-    return Promise.resolve({});
-  });
   const event = apiGatewayEvent("receiveIosStoreNotification", { body: { signedPayload: "a.b.c" } }, null);
   const sent: unknown = { ...event, headers: null };
-  expect(await handler(sent as typeof event, {} as Context)).toMatchObject({ statusCode: 200 });
-  expect(bodies).toEqual([null]);
+  const { receiveIosStoreNotification } = endpoints;
+  const { calls, response } = await answered(
+    receiveIosStoreNotification,
+    sent as typeof event,
+    async () => ({}),
+  );
+  expect(response.statusCode).toBe(200);
+  expect(calls).toMatchObject([{ contentType: null }]);
 });
 
 test.each(["%", "%2", "%zz", "%C3%28", "%ED%A0%80"])("%s is a bad escape in the path: 400", async (raw) => {
@@ -128,16 +129,11 @@ describe("errors", () => {
 });
 
 describe("an endpoint that reads the Authorization header", () => {
-  type Push = Call<typeof endpoints.receiveAndroidStoreNotification>;
-  const push = async (headers: Record<string, string>, body: object = { message: { data: "e30=" } }) => {
-    const calls: Push[] = [];
-    const handler = endpoint(endpoints.receiveAndroidStoreNotification, (call) => {
-      calls.push(call);
-      return Promise.resolve({});
-    });
+  const push = (headers: Record<string, string>) => {
+    const body = { message: { data: "e30=" } };
     const event = apiGatewayEvent("receiveAndroidStoreNotification", { body, headers });
     Object.assign(event.requestContext, { domainName: "api.example.com", path: "/live/v1/n" });
-    return { calls, response: await handler(event, {} as Context) };
+    return answered(endpoints.receiveAndroidStoreNotification, event, async () => ({}));
   };
   test.each([
     ["as sent", { Authorization: "Bearer a.b.c" }, "Bearer a.b.c"],

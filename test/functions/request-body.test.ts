@@ -4,13 +4,12 @@ import { BOUNDS, findExcess, readRequestBody } from "../../functions/http/reques
 
 const MEGABYTE = 1024 * 1024;
 
+const encoded = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString("base64");
 const nested = (depth: number, open = "[", close = "]"): string => open.repeat(depth) + close.repeat(depth);
 const listOf = (values: number, value = "0"): string => `[${Array(values).fill(value).join(",")}]`;
 
-const read = (body: string | null, isBase64Encoded = false) => readRequestBody({ body, isBase64Encoded });
-
-/** The issues of a refused body, or what was read. */
-const issuesOf = (body: string, isBase64Encoded = false, mostBytes?: number): unknown => {
+/** What is read of a body, or the issues for which it is refused. */
+const read = (body: string, isBase64Encoded = false, mostBytes?: number): unknown => {
   try {
     return readRequestBody({ body, isBase64Encoded }, mostBytes);
   } catch (error) {
@@ -31,7 +30,7 @@ describe("a body too deep or with too many values is refused early:", () => {
     ["names", `{${'"a":0,'.repeat(MEGABYTE)}`, "values", BOUNDS.values * 6],
   ])("%s", (_, body, bound, position) => {
     expect(findExcess(body)).toEqual({ bound, position });
-    expect(issuesOf(body)).toEqual(bound === "depth" ? TOO_DEEP : TOO_MANY);
+    expect(read(body)).toEqual(bound === "depth" ? TOO_DEEP : TOO_MANY);
   });
 });
 
@@ -41,7 +40,7 @@ describe("a body within the bounds is read:", () => {
     ["the greatest number of values", listOf(BOUNDS.values), listOf(BOUNDS.values + 1), TOO_MANY],
   ])("%s; one more is refused", (_, within, over, issues) => {
     expect(read(within)).toEqual(JSON.parse(within));
-    expect(issuesOf(over)).toEqual(issues);
+    expect(read(over)).toEqual(issues);
   });
   test("the largest request that the contract allows is far below the bounds", () => {
     const body = {
@@ -64,7 +63,7 @@ describe("a body within the bounds is read:", () => {
     expect(read(body)).toEqual(JSON.parse(body));
   });
   test("brackets after a text that ends with a backslash count", () => {
-    expect(issuesOf('["\\\\",[' + "[".repeat(17))).toEqual(TOO_DEEP);
+    expect(read('["\\\\",[' + "[".repeat(17))).toEqual(TOO_DEEP);
   });
 });
 
@@ -78,7 +77,7 @@ describe("a body that is not JSON is refused as such:", () => {
     ["a byte order mark", "\ufeff{}"],
   ])("%s", (_, body) => {
     expect(findExcess(body)).toBeNull();
-    expect(issuesOf(body)).toEqual(NOT_JSON);
+    expect(read(body)).toEqual(NOT_JSON);
   });
 });
 
@@ -91,18 +90,17 @@ describe("a body with a limit", () => {
     ["is refused where its characters take more", '"ééééé"', TOO_LARGE],
     ["is refused before it is read", "[[[[[[[[[[[", TOO_LARGE],
   ])("%s", (_, body, answer) => {
-    expect(issuesOf(body, false, 10)).toEqual(answer);
-    expect(issuesOf(Buffer.from(body).toString("base64"), true, 10)).toEqual(answer);
+    expect(read(body, false, 10)).toEqual(answer);
+    expect(read(encoded(body), true, 10)).toEqual(answer);
   });
 });
 
 describe("a body in base64", () => {
-  const encoded = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString("base64");
   test("is decoded as UTF-8", () => {
     expect(read(encoded('{"a":"é😀"}'), true)).toEqual({ a: "é😀" });
   });
   test("has the same bounds", () => {
-    expect(issuesOf(encoded("[".repeat(MEGABYTE)), true)).toEqual(TOO_DEEP);
+    expect(read(encoded("[".repeat(MEGABYTE)), true)).toEqual(TOO_DEEP);
   });
   test.each([
     ["an invalid byte", [0xff]],
@@ -110,6 +108,6 @@ describe("a body in base64", () => {
     ["half of a surrogate pair", [0xed, 0xa0, 0x80]],
   ])("with %s is refused, so that two accounts never become one", (_, bytes) => {
     const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]);
-    expect(issuesOf(encoded(body), true)).toEqual(NOT_JSON);
+    expect(read(encoded(body), true)).toEqual(NOT_JSON);
   });
 });

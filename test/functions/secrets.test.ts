@@ -1,37 +1,28 @@
-import { createServer, type Server } from "node:http";
 import { readSecret } from "../../functions/environment/secrets.ts";
-import { close, listen } from "../../local/server.ts";
-import { startTestService, type TestService } from "../../testing/support/service.ts";
+import { serve, type Served } from "../../testing/support/serve.ts";
+import { serviceForFile } from "../support/service-for-file.ts";
 
 /** A stand-in for Secrets Manager: its answer for each name, and how often each was requested. */
 const answers = new Map<string, { readonly status: number; readonly body: object }>();
 const asked = new Map<string, number>();
-let server: Server;
-let service: TestService;
+let secretsManager: Served;
 
 const failure = (status: number, name: string) => ({ status, body: { __type: name, Message: "no" } });
 
-beforeAll(async () => {
-  server = createServer((request, response) => {
-    void (async () => {
-      const { SecretId } = JSON.parse(Buffer.concat(await request.toArray()).toString());
-      const action = request.headers["x-amz-target"];
-      asked.set(SecretId, (asked.get(SecretId) ?? 0) + 1);
-      const known = answers.get(SecretId) ?? failure(400, "ResourceNotFoundException");
-      const answer = action === "secretsmanager.GetSecretValue" ? known : failure(400, "UnknownOperation");
-      response.writeHead(answer.status, { "Content-Type": "application/x-amz-json-1.1" });
-      response.end(JSON.stringify(answer.body));
-    })();
+const { service } = serviceForFile(async () => {
+  secretsManager = await serve(async (request, response) => {
+    const { SecretId } = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    const action = request.headers["x-amz-target"];
+    asked.set(SecretId, (asked.get(SecretId) ?? 0) + 1);
+    const known = answers.get(SecretId) ?? failure(400, "ResourceNotFoundException");
+    const answer = action === "secretsmanager.GetSecretValue" ? known : failure(400, "UnknownOperation");
+    response.writeHead(answer.status, { "Content-Type": "application/x-amz-json-1.1" });
+    response.end(JSON.stringify(answer.body));
   });
-  const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
-  process.env["AWS_ENDPOINT_URL_SECRETS_MANAGER"] = endpoint;
-  service = await startTestService({ AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoint });
-}, 90_000);
-
-afterAll(async () => {
-  await service.stop();
-  await close(server);
+  process.env["AWS_ENDPOINT_URL_SECRETS_MANAGER"] = secretsManager.address;
+  return { environment: { AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.address } };
 });
+afterAll(() => secretsManager?.stop());
 
 const secret = (content: object) => ({ status: 200, body: content });
 const missing = [

@@ -1,31 +1,21 @@
-import { createServer, type Server } from "node:http";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
-import { close, listen } from "../../local/server.ts";
-import { logOf } from "../../testing/support/service-log.ts";
-import { startTestService, type TestApplication, type TestService } from "../../testing/support/service.ts";
+import { serve, type Served } from "../../testing/support/serve.ts";
+import type { TestApplication } from "../../testing/support/service.ts";
+import { serviceForFile } from "../support/service-for-file.ts";
 
 /** A stranger's server, which must receive no request. It answers like a token exchange. */
 const heard: string[] = [];
-let stranger: Server;
-let address: string;
-let service: TestService;
+let stranger: Served;
+const { service, log } = serviceForFile();
 
 beforeAll(async () => {
-  stranger = createServer((request, response) => {
-    void (async () => {
-      heard.push(`${request.method} ${request.url} ${Buffer.concat(await request.toArray()).toString()}`);
-      response.setHeader("Content-Type", "application/json");
-      response.end('{ "access_token": "token", "token_type": "Bearer", "expires_in": 3600 }');
-    })();
+  stranger = await serve(async (request, response) => {
+    heard.push(`${request.method} ${request.url} ${Buffer.concat(await request.toArray()).toString()}`);
+    response.setHeader("Content-Type", "application/json");
+    response.end('{ "access_token": "token", "token_type": "Bearer", "expires_in": 3600 }');
   });
-  address = `http://127.0.0.1:${await listen(stranger, 0)}`;
-  service = await startTestService();
-}, 90_000);
-
-afterAll(async () => {
-  await service.stop();
-  await close(stranger);
 });
+afterAll(() => stranger?.stop());
 
 /** Writes a credential into the table that no manifest would be accepted with. */
 const store = async (
@@ -47,13 +37,13 @@ const store = async (
 test.each<[string, () => Record<string, unknown>]>([
   [
     "sends a file of the function to a stranger",
-    () => ({ credential_source: { file: "/proc/self/environ" }, token_url: `${address}/token` }),
+    () => ({ credential_source: { file: "/proc/self/environ" }, token_url: `${stranger.address}/token` }),
   ],
   [
     "sends the function's signature to a stranger",
-    () => ({ token_url: `${address}/token`, universe_domain: "googleapis.com" }),
+    () => ({ token_url: `${stranger.address}/token`, universe_domain: "googleapis.com" }),
   ],
-  ["asks a stranger for a token", () => ({ credential_source: { url: `${address}/source` } })],
+  ["asks a stranger for a token", () => ({ credential_source: { url: `${stranger.address}/source` } })],
 ])(
   "a stored workload identity that %s is STORE_REJECTED_CREDENTIAL, and gets nothing",
   async (_, changes) => {
@@ -62,13 +52,7 @@ test.each<[string, () => Record<string, unknown>]>([
     const answer = await app.linkAndroid(app.buyOnAndroid(), "user-1");
     expect(heard).toEqual([]);
     expect([answer.status, answer.body.error]).toEqual([503, "STORE_REJECTED_CREDENTIAL"]);
-    const log = logOf(service);
     expect(await log.lineOf(answer)).toMatchObject({ storeReason: "workloadIdentityIsNoExternalAccount" });
-    expect(log.text()).not.toContain(address);
+    expect(log.text()).not.toContain(stranger.address);
   },
 );
-
-test("a package with the sandbox's workload identity is read", async () => {
-  const app = await service.application();
-  expect((await app.linkAndroid(app.buyOnAndroid(), "user-1")).status).toBe(200);
-});

@@ -114,11 +114,8 @@ test.each<[rule: string, type: string, stage: StageName, properties: object | nu
   expect(found).toMatchObject(properties === null ? [] : [properties]);
 });
 
-test("the log role that all APIs share is retained", () => {
+test("the log role that all APIs share is retained, and the domain is the address", () => {
   expect(only("AWS::ApiGateway::Account", production).DeletionPolicy).toBe("Retain");
-});
-
-test("the domain is the address", () => {
   expect(stages.development.outputs["Address"]?.Value).toBe("https://api.example.com");
 });
 

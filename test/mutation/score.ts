@@ -1,32 +1,12 @@
-import * as z from "zod";
+import type { schema } from "@stryker-mutator/api/core";
 
-const position = z.object({ line: z.number(), column: z.number() });
+const NOTICED = new Set<schema.MutantStatus>(["Killed", "Timeout", "RuntimeError"]);
+const UNNOTICED = new Set<schema.MutantStatus>(["Survived", "NoCoverage"]);
 
-/** Part of Stryker's report that is read here. Lines and columns count from 1, the end is exclusive. */
-export const mutationReport = z.object({
-  files: z.record(
-    z.string(),
-    z.object({
-      mutants: z.array(
-        z.object({
-          status: z.string(),
-          mutatorName: z.string(),
-          replacement: z.string().optional(),
-          location: z.object({ start: position, end: position }),
-        }),
-      ),
-    }),
-  ),
-});
-export type MutationReport = z.infer<typeof mutationReport>;
-
-const NOTICED = new Set(["Killed", "Timeout", "RuntimeError"]);
-const UNNOTICED = new Set(["Survived", "NoCoverage"]);
-
-/** Counts the changes of a report; those that no test noticed as text. */
+/** Counts the changes of Stryker's report; those that no test noticed as text. */
 export const scoreOf = ({
   files,
-}: MutationReport): { readonly noticed: number; readonly unnoticed: readonly string[] } => {
+}: schema.MutationTestResult): { readonly noticed: number; readonly unnoticed: readonly string[] } => {
   const mutants = Object.entries(files).flatMap(([path, file]) =>
     file.mutants.map((mutant) => ({ path, ...mutant })),
   );

@@ -1,22 +1,12 @@
 import * as z from "zod/mini";
 import { customerEntitlement, type CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { fingerprintOf, makeXcodeSigner } from "../../sandbox/ios-store/signing.ts";
-import {
-  startTestService,
-  type Answer,
-  type TestApplication,
-  type TestService,
-} from "../../testing/support/service.ts";
+import type { Answer, TestApplication } from "../../testing/support/service.ts";
+import { serviceForFile } from "../support/service-for-file.ts";
 
 const DAY = 86_400_000;
 
-let service: TestService;
-let other: TestApplication;
-beforeAll(async () => {
-  service = await startTestService();
-  other = await service.application();
-}, 60_000);
-afterAll(() => service.stop());
+const { service, app: other } = serviceForFile();
 
 const outcome = ({ status, body }: Answer): [number, string | undefined] => [status, body.error];
 const statuses = ({ body }: Answer): [string, CustomerEntitlement["status"]][] =>
@@ -85,22 +75,6 @@ describe("the main job", () => {
       });
     },
   );
-
-  test("a failing store is 503; the same request works later", async () => {
-    const app = await service.application();
-    const token = app.buyOnAndroid();
-    const before = await tableText();
-    service.android.failNext("publisher", { status: 503 }, { status: 503 });
-    const unavailable = await app.linkAndroid(token, "user-1");
-    expect(outcome(unavailable)).toEqual([503, "STORE_UNAVAILABLE"]);
-    expect(Number(unavailable.headers.get("retry-after"))).toBeGreaterThan(0);
-    const forbidden = { status: 403, body: { error: { errors: [{ reason: "permissionDenied" }] } } };
-    service.android.failNext("publisher", forbidden, forbidden);
-    expect(outcome(await app.linkAndroid(token, "user-1"))).toEqual([503, "STORE_REJECTED_CREDENTIAL"]);
-    service.android.clearFaults();
-    expect(await tableText()).toBe(before);
-    expect((await app.linkAndroid(token, "user-1")).status).toBe(200);
-  });
 
   test("a purchase that the store has dropped is answered from stored facts", async () => {
     const app = await service.application();

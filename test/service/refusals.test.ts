@@ -3,26 +3,16 @@ import { issueCredential } from "../../lib/applications/credential.ts";
 import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
 import type { Scope } from "../../lib/contract/schemas.ts";
 import { keyId } from "../../lib/identifiers.ts";
+import type { Fault } from "../../sandbox/android-store/publisher.ts";
 import { makeChain } from "../../sandbox/ios-store/signing.ts";
-import {
-  PRODUCTS,
-  startTestService,
-  type Answer,
-  type TestApplication,
-  type TestService,
-} from "../../testing/support/service.ts";
+import { PRODUCTS, type Answer, type TestApplication } from "../../testing/support/service.ts";
+import { serviceForFile, type ApplicationOptions } from "../support/service-for-file.ts";
 
 const READ = "/v1/customers/user-1/entitlements";
 const LINK = "/v1/customers/ios-store/link";
 const SYNCHRONIZE = "/v1/customers/ios-store/synchronize";
 
-let service: TestService;
-let other: TestApplication;
-beforeAll(async () => {
-  service = await startTestService();
-  other = await service.application();
-}, 60_000);
-afterAll(() => service.stop());
+const { service, app: other, log } = serviceForFile();
 
 const outcome = ({ status, body }: Answer): [number, string | undefined] => [status, body.error];
 const refusal = (code: ErrorCode): [number, string] => [ERRORS[code].status, code];
@@ -34,7 +24,6 @@ const MAPS = {
   basePlanIdentifier: undefined,
 } as const;
 const [IOS_ONLY, ANDROID_ONLY] = [{ products: [PRODUCTS[0]] }, { products: [PRODUCTS[4]] }];
-type Options = NonNullable<Parameters<TestService["application"]>[0]>;
 type Act = (app: TestApplication) => Promise<Answer>;
 
 /** Synchronizes an app transaction with these transactions. */
@@ -51,6 +40,13 @@ const dropped = (app: TestApplication): string => {
   service.android.drop(token);
   return token;
 };
+/** Links a purchase while the store answers so. */
+const failing =
+  (fault: Fault): Act =>
+  (app) => {
+    service.android.failNext("publisher", fault, fault);
+    return app.linkAndroid(app.buyOnAndroid(), "user-1");
+  };
 const unknown = () => "unknown";
 const broken: Act = (app) => {
   const { signedTransactions, ...request } = app.device().request({}, {});
@@ -59,10 +55,12 @@ const broken: Act = (app) => {
 const UNREGISTERED = { bundleIdentifier: "com.example.unknown" };
 const signedBy = (app: TestApplication): string => app.device().request({}).signedTransactions[0] ?? "";
 
-type Row = [rule: string, act: Act, options?: Options];
+/** A regular expression for the end of the request's readable line. */
+type Because = string | ((app: TestApplication) => string) | null;
+type Row = [rule: string, act: Act, because?: Because, options?: ApplicationOptions];
 const REFUSED: Readonly<Partial<Record<ErrorCode, readonly Row[]>>> = {
   INVALID_REQUEST: [
-    ["the body's shape first", (app) => app.synchronize({})],
+    ["the body's shape first", (app) => app.synchronize({}), "signedAppTransaction is required"],
     ["an account .", (app) => app.link(app.device().request({}), ".")],
     ["an account ..", (app) => app.linkAndroid(app.buyOnAndroid(), "..")],
   ],
@@ -70,27 +68,42 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly Row[]>>> = {
     ["a signature before the application", (app) => app.synchronize({ signedAppTransaction: "a.b.c" })],
     ["a stranger's chain", (app) => app.link(app.device({}, makeChain()).request({}), "a")],
     ["a transaction for an app transaction", (app) => app.link({ signedAppTransaction: signedBy(app) }, "a")],
-    ["another app's Apple ID", (app) => app.synchronize(app.device({ appAppleIdentifier: 5 }).request({}))],
+    [
+      "another app's Apple ID",
+      (app) => app.synchronize(app.device({ appAppleIdentifier: 5 }).request({})),
+      "the app's Apple ID is 5, the manifest says 1234567890",
+    ],
   ],
   APPLICATION_NOT_FOUND: [
-    ["a bundle that nobody has", (app) => app.synchronize(app.device(UNREGISTERED).request({}))],
+    [
+      "a bundle that nobody has",
+      (app) => app.synchronize(app.device(UNREGISTERED).request({})),
+      "no application has the bundle com.example.unknown",
+    ],
   ],
   STORE_CONFIGURATION_NOT_FOUND: [
-    ["another application's bundle", (app) => app.link(other.device().request({}), "user-1")],
     [
-      "another application's package",
+      "another application's bundle",
+      (app) => app.link(other.device().request({}), "user-1"),
+      ({ bundleIdentifier }) => `the manifest has only the bundles ${bundleIdentifier}`,
+    ],
+    [
+      "another application's package, which is not repeated",
       (app) => app.linkAndroid(other.buyOnAndroid(), "user-1", { packageName: other.packageName }),
+      ({ packageName }) => `the manifest has only the packages ${packageName}`,
     ],
   ],
   ENVIRONMENT_NOT_ACCEPTED: [
     [
       "of an iOS purchase",
       (app) => app.synchronize(app.device({ environment: "Sandbox" }).request({})),
+      null,
       { iosStore: { appAppleIdentifier: 1_234_567_890, environments: ["production"] } },
     ],
     [
       "of an Android purchase",
       linkingOnAndroid((app) => app.buyOnAndroid({ test: true })),
+      null,
       { androidEnvironments: ["production"] },
     ],
   ],
@@ -101,7 +114,7 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly Row[]>>> = {
       "one of another environment",
       synchronizing((app) => app.device({ environment: "Sandbox" }).request({}).signedTransactions),
     ],
-    ["transactions before the paywall", synchronizing(() => ["a.b.c"]), ANDROID_ONLY],
+    ["transactions before the paywall", synchronizing(() => ["a.b.c"]), null, ANDROID_ONLY],
   ],
   INVALID_RENEWAL_INFO: [
     [
@@ -110,11 +123,11 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly Row[]>>> = {
     ],
   ],
   PAYWALL_NOT_FOUND: [
-    ["no product in the iOS store", (app) => app.synchronize(app.device().request({})), ANDROID_ONLY],
-    ["the paywall before the store's answer", linkingOnAndroid(unknown), IOS_ONLY],
+    ["no product in the iOS store", (app) => app.synchronize(app.device().request({})), null, ANDROID_ONLY],
+    ["the paywall before the store's answer", linkingOnAndroid(unknown), null, IOS_ONLY],
   ],
   INVALID_PURCHASE: [
-    ["an unknown token", linkingOnAndroid(unknown)],
+    ["an unknown token", linkingOnAndroid(unknown), "the store answered \\d{3}(?: \\w+)?"],
     ["another kind", linkingOnAndroid((app) => app.buyOnAndroid(), { productKind: "one_time_product" })],
     [
       "another product",
@@ -122,15 +135,26 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly Row[]>>> = {
     ],
   ],
   PURCHASE_NO_LONGER_AVAILABLE: [["a dropped, unknown purchase", linkingOnAndroid(dropped)]],
+  STORE_UNAVAILABLE: [["a store that does not answer", failing({ status: 503 })]],
+  STORE_REJECTED_CREDENTIAL: [
+    [
+      "a credential without permission",
+      failing({ status: 403, body: { error: { errors: [{ reason: "permissionDenied" }] } } }),
+    ],
+  ],
 };
 
-describe("a refusal changes nothing, and comes in the contract's order:", () => {
+describe("a refusal changes nothing, comes in the contract's order, and is one line that says why:", () => {
   describe.each(Object.entries(REFUSED))("%s", (code, rows) => {
-    test.each<Row>(rows)("%s", async (_, act, options = {}) => {
+    test.each<Row>(rows)("%s", async (_, act, because = null, options = {}) => {
       const app = await service.application(options);
       const before = await tableText();
-      expect(outcome(await act(app))).toEqual(refusal(code as ErrorCode));
+      const answer = await act(app);
+      expect(outcome(answer)).toEqual(refusal(code as ErrorCode));
+      const text = typeof because === "function" ? because(app) : (because ?? ".*");
+      await log.requestWith(new RegExp(`^POST /v1/\\S+ ${answer.status} \\d+ ms ${code}: ${text}$`));
       expect(await tableText()).toBe(before);
+      service.android.clearFaults();
     });
   });
 
@@ -219,12 +243,6 @@ describe("a request", () => {
   ])("%s is read as JSON", async (_, encode, headers) => {
     const body = encode(JSON.stringify(other.device().request({})));
     expect((await service.send("POST", SYNCHRONIZE, { body, headers })).status).toBe(200);
-  });
-
-  test("of a bad escape is 400 and names the parameter", async () => {
-    const answer = await service.send("GET", "/v1/customers/%C3%28/entitlements", { key: other.key });
-    expect(outcome(answer)).toEqual([400, "INVALID_REQUEST"]);
-    expect(answer.body.issues?.[0]?.path).toBe("applicationAccountIdentifier");
   });
 
   test("leaves no token, key or JWS in a log", () => {

@@ -6,38 +6,25 @@ import {
   type KeyServer,
   type PushKey,
 } from "../../../testing/support/stores/push-tokens.ts";
-import { logOf, type ServiceLog } from "../../../testing/support/service-log.ts";
-import {
-  startTestService,
-  type Answer,
-  type TestApplication,
-  type TestService,
-} from "../../../testing/support/service.ts";
+import type { Answer, TestApplication } from "../../../testing/support/service.ts";
+import { serviceForFile } from "../../support/service-for-file.ts";
 
 const PATH = "/v1/notifications/android-store";
 
 let keyServer: KeyServer;
 let key: PushKey;
-let service: TestService;
-let log: ServiceLog;
-let app: TestApplication;
-/** Expects no pushes. */
-let other: TestApplication;
-
-beforeAll(async () => {
+const { service, app, log } = serviceForFile(async () => {
   key = await makePushKey(Date.now, "a");
   keyServer = await startKeyServer(key);
-  service = await startTestService({ GOOGLE_CERTIFICATES_URL: keyServer.url });
-  log = logOf(service);
-  app = await service.application({
-    androidNotifications: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE },
-  });
-  other = await service.application();
-}, 90_000);
-afterAll(async () => {
-  await service?.stop();
-  await keyServer?.close();
+  return {
+    environment: { GOOGLE_CERTIFICATES_URL: keyServer.url },
+    options: { androidNotifications: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE } },
+  };
 });
+/** Expects no pushes. */
+let other: TestApplication;
+beforeAll(async () => void (other = await service.application()));
+afterAll(() => keyServer?.close());
 
 /** As Pub/Sub pushes it. */
 const bodyOf = (notification: object): object => {

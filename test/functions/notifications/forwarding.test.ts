@@ -1,45 +1,25 @@
 import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { keys } from "../../../lib/table/keys.ts";
-import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
-import { anEnvelope } from "../../../testing/support/stores/ios-store.ts";
-import {
-  startTestService,
-  type TestApplication,
-  type TestService,
-} from "../../../testing/support/service.ts";
+import { makeChain } from "../../../sandbox/ios-store/signing.ts";
 import { startReceiver, type Receiver } from "../../delivery/receiver.ts";
+import { serviceForFile } from "../../support/service-for-file.ts";
+import { APPLE_ID, aSignedNotification } from "./signed-notification.ts";
 
 const PATH = "/v1/notifications/ios-store";
-const APPLE_ID = 1_234_567_890;
 const CONTENT_TYPE = "application/json; charset=utf-8";
 
 /** The service that takes notifications after this one. */
 let old: Receiver;
-let service: TestService;
-let app: TestApplication;
-
-beforeAll(async () => {
+const { service, app } = serviceForFile(async () => {
   old = await startReceiver();
-  service = await startTestService({ DESTINATIONS: "any" });
-  app = await service.application({
-    iosStore: { appAppleIdentifier: APPLE_ID, notifications: { forwardTo: old.url } },
-  });
-}, 90_000);
-// The service's end expects that no role was exceeded.
-afterAll(async () => {
-  await service?.stop();
-  await old?.close();
+  return {
+    environment: { DESTINATIONS: "any" },
+    options: { iosStore: { appAppleIdentifier: APPLE_ID, notifications: { forwardTo: old.url } } },
+  };
 });
+afterAll(() => old?.close());
 
-const payloadOf = (chain = service.chain): string =>
-  signJws(
-    anEnvelope({
-      notificationType: "TEST",
-      signedDate: Date.now() - 500,
-      data: { appAppleId: APPLE_ID, bundleId: app.bundleIdentifier, environment: "Production" },
-    }),
-    chain,
-  );
+const payloadOf = (chain = service.chain): string => aSignedNotification({ chain }, app, "TEST");
 
 const post = (body: string) =>
   service.send("POST", PATH, { body, headers: { "Content-Type": CONTENT_TYPE } });

@@ -2,42 +2,20 @@ import { gzipSync } from "node:zlib";
 import { METRICS } from "../../../lib/contract/metrics.ts";
 import { DAY } from "../../../lib/duration.ts";
 import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
-import { signJws } from "../../../sandbox/ios-store/signing.ts";
-import { logOf, type ServiceLog } from "../../../testing/support/service-log.ts";
-import { anEnvelope } from "../../../testing/support/stores/ios-store.ts";
-import {
-  startTestService,
-  type Answer,
-  type TestApplication,
-  type TestService,
-} from "../../../testing/support/service.ts";
+import type { Answer } from "../../../testing/support/service.ts";
+import { serviceForFile } from "../../support/service-for-file.ts";
+import { aSignedNotification } from "./signed-notification.ts";
 
-const APPLE_ID = 1_234_567_890;
 const PATH = "/v1/notifications/ios-store";
 
-let service: TestService;
-let log: ServiceLog;
-let app: TestApplication;
-beforeAll(async () => {
-  service = await startTestService();
-  log = logOf(service);
-  app = await service.application();
-}, 90_000);
-afterAll(() => service.stop());
+const { service, app, log } = serviceForFile();
 
 const post = (body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
   service.send("POST", PATH, { body, headers });
 
 /** A signed notification about the app, with these JWS. */
 const aSigned = (parts: object, notificationType = "DID_RENEW"): string =>
-  signJws(
-    anEnvelope({
-      notificationType,
-      signedDate: Date.now() - 500,
-      data: { appAppleId: APPLE_ID, bundleId: app.bundleIdentifier, environment: "Production", ...parts },
-    }),
-    service.chain,
-  );
+  aSignedNotification(service, app, notificationType, parts);
 const notify = (parts: object, notificationType?: string): Promise<Answer> =>
   post({ signedPayload: aSigned(parts, notificationType) });
 const codeOf = ({ status, body }: Answer) => [status, body.error];

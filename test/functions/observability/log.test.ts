@@ -4,13 +4,8 @@ import { endpoints } from "../../../lib/contract/endpoints.ts";
 import type { ErrorCode } from "../../../lib/contract/errors.ts";
 import { accountId, keyId } from "../../../lib/identifiers.ts";
 import { keys, partitions } from "../../../lib/table/keys.ts";
-import { logOf, type ServiceLog } from "../../../testing/support/service-log.ts";
-import {
-  startTestService,
-  type Answer,
-  type TestApplication,
-  type TestService,
-} from "../../../testing/support/service.ts";
+import type { Answer } from "../../../testing/support/service.ts";
+import { serviceForFile } from "../../support/service-for-file.ts";
 
 const ACCOUNT = "nora.nobody@example.com";
 const OTHER_ACCOUNT = "somebody.else@example.com";
@@ -19,16 +14,10 @@ const SYNCHRONIZE = "/v1/customers/ios-store/synchronize";
 const READS = endpoints.readAccountEntitlements.function;
 const forbidden = { status: 403, body: { error: { code: 403, errors: [{ reason: "permissionDenied" }] } } };
 
-let service: TestService;
-let app: TestApplication;
-let log: ServiceLog;
-beforeAll(async () => {
-  // Makes Google's client log all requests and answers, unless the service prevents it.
-  service = await startTestService({ GOOGLE_SDK_NODE_LOGGING: "all" });
-  app = await service.application();
-  log = logOf(service);
-}, 90_000);
-afterAll(() => service?.stop());
+// Makes Google's client log all requests and answers, unless the service prevents it.
+const { service, app, log } = serviceForFile(() => ({
+  environment: { GOOGLE_SDK_NODE_LOGGING: "all" },
+}));
 
 // Values in requests and answers that must not appear in the log.
 const secrets = new Set<string>(

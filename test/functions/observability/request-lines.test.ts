@@ -1,24 +1,10 @@
-import { logOf, type ServiceLog } from "../../../testing/support/service-log.ts";
-import {
-  startTestService,
-  type Answer,
-  type TestApplication,
-  type TestService,
-} from "../../../testing/support/service.ts";
+import type { Answer } from "../../../testing/support/service.ts";
+import { serviceForFile } from "../../support/service-for-file.ts";
 
 const ACCOUNT = "user-1";
 const READ = "/v1/customers/a/entitlements";
-const SYNCHRONIZE = "/v1/customers/ios-store/synchronize";
 
-let service: TestService;
-let app: TestApplication;
-let log: ServiceLog;
-beforeAll(async () => {
-  service = await startTestService();
-  app = await service.application();
-  log = logOf(service);
-}, 90_000);
-afterAll(() => service?.stop());
+const { service, app, log } = serviceForFile();
 
 test.each<[what: string, act: () => Promise<Answer>, grantsNothing: object, text: RegExp]>([
   [
@@ -42,43 +28,13 @@ test.each<[what: string, act: () => Promise<Answer>, grantsNothing: object, text
   expect(counted()).toBe(before + 1);
 });
 
-test.each<[what: string, act: () => Promise<Answer>, text: (app: TestApplication) => string]>([
-  [
-    "another Apple ID",
-    () => app.link(app.device({ appAppleIdentifier: 12 }).request(), ACCOUNT),
-    () => "INVALID_APP_TRANSACTION: the app's Apple ID is 12, the manifest says 1234567890",
-  ],
-  [
-    "a bundle that nobody has",
-    () => app.synchronize(app.device({ bundleIdentifier: "com.example.nobodys" }).request()),
-    () => "APPLICATION_NOT_FOUND: no application has the bundle com.example.nobodys",
-  ],
-  [
-    "another application's bundle",
-    () => app.link(app.device({ bundleIdentifier: "com.example.nobodys" }).request(), ACCOUNT),
-    ({ bundleIdentifier }) =>
-      `STORE_CONFIGURATION_NOT_FOUND: the manifest has only the bundles ${bundleIdentifier}`,
-  ],
-  [
-    "another package, which is not repeated",
-    () => app.linkAndroid(app.buyOnAndroid(), ACCOUNT, { packageName: "com.example.x" }),
-    ({ packageName }) => `STORE_CONFIGURATION_NOT_FOUND: the manifest has only the packages ${packageName}`,
-  ],
-  [
-    "a missing field",
-    () => service.send("POST", SYNCHRONIZE, { body: {} }),
-    () => "INVALID_REQUEST: signedAppTransaction is required",
-  ],
-  [
-    "an unknown token",
-    () => app.linkAndroid("a-token-that-nobody-has", ACCOUNT),
-    () => "INVALID_PURCHASE: the store answered \\d{3}(?: \\w+)?",
-  ],
-  ["no key", () => service.send("GET", READ), () => "INVALID_CREDENTIAL: there is no header Authorization"],
+// What an endpoint refuses: test/service/refusals.test.ts.
+test.each<[what: string, act: () => Promise<Answer>, text: string]>([
+  ["no key", () => service.send("GET", READ), "INVALID_CREDENTIAL: there is no header Authorization"],
   [
     "no key of its form",
     () => service.send("GET", READ, { headers: { authorization: "Basic x" } }),
-    () => "INVALID_CREDENTIAL: the header Authorization is not Bearer and a whole API key",
+    "INVALID_CREDENTIAL: the header Authorization is not Bearer and a whole API key",
   ],
   [
     "a missing scope",
@@ -86,12 +42,12 @@ test.each<[what: string, act: () => Promise<Answer>, text: (app: TestApplication
       const { apiKey: key } = await app.issue(["entitlements:read"]);
       return service.send("POST", "/v1/customers/ios-store/link", { key, body: {} });
     },
-    () => "INSUFFICIENT_SCOPE: .* The key lacks: .*customers:write.*",
+    "INSUFFICIENT_SCOPE: .* The key lacks: .*customers:write.*",
   ],
-  ["no route", () => service.send("GET", "/v1/nothing"), () => "ROUTE_NOT_FOUND: There is no such route."],
-])("a refused request is one readable line, which says why: %s", async (_, act, text) => {
+  ["no route", () => service.send("GET", "/v1/nothing"), "ROUTE_NOT_FOUND: There is no such route."],
+])("what the gateway refuses is one readable line, which says why: %s", async (_, act, text) => {
   const answer = await act();
-  expect(await log.requestWith(new RegExp(`${text(app)}$`))).toMatch(
+  expect(await log.requestWith(new RegExp(`${text}$`))).toMatch(
     new RegExp(`^(?:GET|POST) /v1/\\S+ ${answer.status} \\d+ ms `),
   );
 });
