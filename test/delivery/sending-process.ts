@@ -2,17 +2,10 @@ import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { createEventBusSender } from "../../lib/delivery/event-bus.ts";
 import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
 import { createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
-import { BUS, MESSAGE, SECRETS } from "./sending.ts";
+import { BUS, MESSAGE, SECRETS, type SendingOrder } from "./sending.ts";
 
 // A process of its own: Node.js reads the certificates that it trusts once, at start, and the SDK knows an error of
 // Node.js by its class, which tests have their own of.
-
-/** The parent's order: one attempt after another. */
-export interface SendingOrder {
-  readonly to: "webhook" | "bus";
-  readonly urls: readonly string[];
-  readonly attemptMilliseconds: number;
-}
 
 const put = async (endpoint: string, requestTimeout: number): Promise<readonly SendOutcome[]> => {
   const client = new EventBridgeClient({
