@@ -164,12 +164,6 @@ test("a newer version published during an attempt is delivered after it", async 
   expect(receiver.got.map(({ version }) => version)).toEqual([1, 2]);
 });
 
-test("two deliverers at once deliver nothing twice", async () => {
-  const { deliver, receiver } = await aSetting({ accounts: 5 });
-  await Promise.all([deliver(), deliver()]);
-  expect(receiver.got).toHaveLength(5);
-});
-
 test.each([
   ["is dropped", false, []],
   ["is replaced by a newer version, which is delivered", true, [2]],

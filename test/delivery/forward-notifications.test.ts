@@ -5,7 +5,7 @@ import type { Destination } from "../../lib/applications/destination.ts";
 import { MESSAGES_AT_ONCE } from "../../lib/delivery/target.ts";
 import type { SentNotification } from "../../lib/delivery/forward-queue.ts";
 import { createTextSender, type WebhookSenderOptions } from "../../lib/delivery/webhook/webhook.ts";
-import { DAY, HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
+import { DAY, HOUR, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
 import { anApplication } from "../../testing/support/application.ts";
@@ -142,14 +142,6 @@ test("a bundle that forwards no more sends nothing", async () => {
   await add();
   await deliver(NOW, { ...application, iosStore: [aBundle({ notifications: null })] });
   expect(old.attempts).toBe(0);
-});
-
-test("two deliverers at once forward nothing twice", async () => {
-  const { deliver, add } = aSetting();
-  for (let index = 0; index < 30; index += 1) await add();
-  await Promise.all([deliver(), deliver()]);
-  await deliver(NOW + MINUTE);
-  expect(old.attempts).toBe(30);
 });
 
 test("what waits is counted, with the time of the oldest", async () => {

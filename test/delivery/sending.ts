@@ -6,13 +6,6 @@ import type { Message } from "../../lib/delivery/message.ts";
 import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 
-/** An order to the process that sends: one attempt after another. */
-export interface SendingOrder {
-  readonly to: "webhook" | "bus";
-  readonly urls: readonly string[];
-  readonly attemptMilliseconds: number;
-}
-
 export const BUS = "arn:aws:events:eu-west-1:123456789012:event-bus/entitlements";
 export const SECRETS = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
 export const MESSAGE: Message = { identifier: "msg_1", type: "test", timestamp: 0, data: {} };
@@ -25,6 +18,13 @@ export const failedWith = (status: number, retryAt: Instant | null = null): Send
   status,
   retryAt,
 });
+
+/** The attempts of a process of its own, one after another. */
+export interface SendingOrder {
+  readonly to: "webhook" | "bus";
+  readonly urls: readonly string[];
+  readonly attemptMilliseconds: number;
+}
 
 /** Sends from a process of its own. */
 export const sendFromProcess = async (
