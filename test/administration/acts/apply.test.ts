@@ -104,11 +104,12 @@ test("applying a manifest again writes nothing", async () => {
   expect(stored.get(NEW)?.version).toBe(1);
 });
 
-const CHANGED: SaveOutcome = { outcome: "changed_meanwhile" };
+const changes = (length: number): SaveOutcome[] =>
+  Array.from({ length }, () => ({ outcome: "changed_meanwhile" }));
 const TOO_LARGE: SaveOutcome = { outcome: "catalog_too_large", bytes: 2, limit: 1 };
 test.each<[string, string, SaveOutcome[]]>([
-  ["4 concurrent changes", "applied", Array(4).fill(CHANGED)],
-  ["5 concurrent changes", "changed_meanwhile", Array(5).fill(CHANGED)],
+  ["4 concurrent changes", "applied", changes(4)],
+  ["5 concurrent changes", "changed_meanwhile", changes(5)],
   ["a save that can never succeed, which is not repeated,", "catalog_too_large", [TOO_LARGE]],
 ])("after %s the outcome is %s", async (_, outcome, meanwhile) => {
   const { store } = inMemory([], meanwhile);
