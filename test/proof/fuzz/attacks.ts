@@ -1,6 +1,6 @@
 import { deflateSync, gzipSync } from "node:zlib";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { bearer, JSON_TYPE, post, type Attack, type Make, type Target } from "./attack.ts";
+import { bearer, JSON_TYPE, post, requestTo, type Attack, type Make, type Target } from "./attack.ts";
 import type { Dice } from "../dice.ts";
 import { hostileText, json, mutateMembers, mutateText, objectOf } from "./json.ts";
 import * as jws from "./jws.ts";
@@ -87,16 +87,12 @@ const path: Make = (target, dice) => {
     `/${within}`,
   ]);
   const query = dice.pick(["", "", "?a=%zz", `?${segment(dice)}`, "?__proto__=1"]);
-  return {
+  return requestTo("readAccountEntitlements", {
     note: "path",
-    endpoint: "readAccountEntitlements",
     method: dice.chance(0.8) ? "GET" : dice.pick(["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"]),
     path: text + query,
     headers: dice.chance(0.9) ? [bearer(target.key)] : [],
-    body: null,
-    forged: false,
-    reads: null,
-  };
+  });
 };
 
 const apiKey: Make = (target, dice) => {
@@ -122,16 +118,13 @@ const apiKey: Make = (target, dice) => {
     "readAccountEntitlements",
   ] as const);
   const { method, path: template } = endpoints[endpoint];
-  return {
+  return requestTo(endpoint, {
     note,
-    endpoint,
-    method,
     path: template.replace(/\{\w+\}/, "known"),
     headers: [JSON_TYPE, ["Authorization", authorization]],
     body: method === "POST" ? Buffer.from("{}") : null,
     forged: true,
-    reads: null,
-  };
+  });
 };
 
 const scope: Make = (target, dice, identifier) => {

@@ -9,7 +9,7 @@ import { ACCOUNTS, trafficOf } from "../model/traffic.ts";
 import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
 import { byPerson } from "../model/reference/names.ts";
 import { createReferenceModel, type ReferenceModel } from "../model/reference/reference-model.ts";
-import type { ModelRequest } from "../model/stated-facts.ts";
+import { NOTHING_STATED, type ModelRequest } from "../model/stated-facts.ts";
 import {
   modelApplication,
   modelClient,
@@ -20,16 +20,6 @@ import {
 
 const MOMENT = END + 1_000;
 const CATALOG_OF = { catalogOf: () => CATALOG };
-
-const NOTHING: ModelRequest = {
-  isNotification: true,
-  environment: "production",
-  appTransaction: null,
-  facts: [],
-  renewals: [],
-  answers: [],
-  claim: null,
-};
 
 const permutations = <T>(values: readonly T[]): T[][] =>
   values.length === 0
@@ -107,7 +97,11 @@ const otherRenewalsBeforeFacts = ({ request, moment, answer }: Answered): InPart
   const [own = [], others = []] = [true, false].map((isOwn) =>
     request.renewals.filter((renewal) => statesLineage(request, renewal) === isOwn),
   );
-  const part = { request: { ...NOTHING, environment: request.environment, renewals: others }, moment };
+  const { environment } = request;
+  const part = {
+    request: { ...NOTHING_STATED, isNotification: true, environment, renewals: others },
+    moment,
+  };
   return {
     whole: { request: { ...request, renewals: own }, moment, answer },
     parts: others.length > 0 ? [part] : [],
