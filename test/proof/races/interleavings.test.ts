@@ -37,6 +37,8 @@ interface Answered extends Sent {
   readonly answer: ServiceAnswer;
 }
 
+type Renewals = ModelRequest["renewals"];
+
 /** A request with its answer; or without an answer, a part of another request. */
 type Event = Answered | Sent;
 
@@ -91,33 +93,24 @@ const factsBeforeLink = (whole: Answered): InParts => {
 
 /**
  * Renewal infos of lineages that a request does not prove name nobody: they are stored or ignored before the rest of the
- * request, in transactions of their own.
+ * request, in these transactions of their own.
  */
-const otherRenewalsBeforeFacts = ({ request, moment, answer }: Answered): InParts => {
-  const [own = [], others = []] = [true, false].map((isOwn) =>
-    request.renewals.filter((renewal) => statesLineage(request, renewal) === isOwn),
-  );
-  const { environment } = request;
-  const part = {
-    request: { ...NOTHING_STATED, isNotification: true, environment, renewals: others },
-    moment,
+const otherRenewalsBeforeFacts =
+  (transactionsOf: (others: Renewals) => readonly Renewals[]) =>
+  ({ request, moment, answer }: Answered): InParts => {
+    const [own = [], others = []] = [true, false].map((isOwn) =>
+      request.renewals.filter((renewal) => statesLineage(request, renewal) === isOwn),
+    );
+    const common = { ...NOTHING_STATED, isNotification: true, environment: request.environment };
+    return {
+      whole: { request: { ...request, renewals: own }, moment, answer },
+      parts: transactionsOf(others).map((renewals) => ({ request: { ...common, renewals }, moment })),
+    };
   };
-  return {
-    whole: { request: { ...request, renewals: own }, moment, answer },
-    parts: others.length > 0 ? [part] : [],
-  };
-};
 
-/** Renewal infos of lineages that another request creates meanwhile are stored later than those of known ones. */
-const eachOtherRenewalBeforeFacts = (given: Answered): InParts => {
-  const { whole, parts } = otherRenewalsBeforeFacts(given);
-  return {
-    whole,
-    parts: parts.flatMap(({ request, moment }) =>
-      request.renewals.map((renewal) => ({ request: { ...request, renewals: [renewal] }, moment })),
-    ),
-  };
-};
+const allAtOnce = otherRenewalsBeforeFacts((others) => (others.length > 0 ? [others] : []));
+/** Those of lineages that another request creates meanwhile are stored later than those of known ones. */
+const eachAlone = otherRenewalsBeforeFacts((others) => others.map((renewal) => [renewal]));
 
 /** More orders take too long. */
 const MOST_EVENTS = 7;
@@ -173,9 +166,7 @@ test(
           const differences: (string | null)[] = [];
           for (const orderings of [
             () => permutations(together),
-            () => ordersInParts(together, factsBeforeLink),
-            () => ordersInParts(together, otherRenewalsBeforeFacts),
-            () => ordersInParts(together, eachOtherRenewalBeforeFacts),
+            ...[factsBeforeLink, allAtOnce, eachAlone].map((divide) => () => ordersInParts(together, divide)),
           ])
             for (const order of differences.includes(null) ? [] : orderings())
               differences.push(
