@@ -15,6 +15,7 @@ import {
   ownerOf,
   requestOf,
   stored,
+  storedOf,
   storing,
   tableOf,
   unlessStopped,
@@ -106,13 +107,6 @@ const answersOf = async ({ history: before, met, at, request, sees, transfers }:
   return { answer: await answer, expected: [await answerIn(old), await answerIn(young)] };
 };
 
-const storedOf = (request: Partial<Storing>): Storing => ({
-  does: "store",
-  device: null,
-  purchases: [],
-  claim: null,
-  ...request,
-});
 /** Two customers, each with an app transaction id and a purchase. {@link MERGE} shows that they are one. */
 const TWO_DEVICES = ["1", "2"].map((name): Step => ({
   happening: storedOf({ device: name, purchases: [name] }),

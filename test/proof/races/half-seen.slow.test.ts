@@ -1,4 +1,3 @@
-import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import fc from "fast-check";
 import type { TransferPolicy } from "../../../lib/applications/application.ts";
 import type { AccountCustomer } from "../../../lib/customers/storing/customer-table.ts";
@@ -8,6 +7,7 @@ import { createWorld, device, owned, type World } from "../../../testing/support
 import { checkInvariants } from "../../../testing/support/table/invariants.ts";
 import { cases, TIMEOUT } from "../../../testing/support/proof.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
+import { transactionConflict } from "../../../testing/support/table/requests.ts";
 import { createMemoryTable, type MemoryTable } from "../../../testing/support/table/memory-table.ts";
 import {
   ACCOUNTS,
@@ -34,13 +34,6 @@ const history = (failure: fc.Arbitrary<Step["failure"]>): fc.Arbitrary<Step[]> =
     )
     .map(([before, steps]) => [...before, ...steps]);
 
-const conflict = (): Error =>
-  new TransactionCanceledException({
-    message: "Transaction cancelled",
-    CancellationReasons: [{ Code: "TransactionConflict" }],
-    $metadata: {},
-  });
-
 /** The table's items before each transaction of a step, and after the last. */
 const statesDuring = async (
   world: World,
@@ -52,7 +45,7 @@ const statesDuring = async (
   table.turn = async (command) => {
     if (command !== "TransactWriteItemsCommand") return;
     if (happening.does !== "expire" && failure?.at === sent++)
-      throw failure.as === "crash" ? new Crash() : conflict();
+      throw failure.as === "crash" ? new Crash() : transactionConflict();
     states.push(await table.items());
   };
   await unlessStopped(act(world, table, happening));

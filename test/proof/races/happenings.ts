@@ -59,17 +59,20 @@ export const happening: fc.Arbitrary<Happening> = fc.oneof(
   fc.record({ does: fc.constant("expire"), every: fc.constantFrom(1, 2) }),
 );
 
+export const storedOf = (request: Partial<Storing>): Storing => ({
+  does: "store",
+  device: null,
+  purchases: [],
+  claim: null,
+  ...request,
+});
+
 export const stored = (
   purchases: readonly string[],
   account?: string,
   assertedBy: AssertedBy = "credential",
 ): Step => ({
-  happening: {
-    does: "store",
-    device: null,
-    purchases,
-    claim: account === undefined ? null : { account, assertedBy },
-  },
+  happening: storedOf({ purchases, claim: account === undefined ? null : { account, assertedBy } }),
   failure: null,
 });
 
