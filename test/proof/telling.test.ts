@@ -1,20 +1,18 @@
 import fc from "fast-check";
-import { v7 as uuid } from "uuid";
-import type { Destination } from "../../lib/applications/destination.ts";
-import { ServiceError } from "../../lib/contract/errors.ts";
+import type { TransferPolicy } from "../../lib/applications/application.ts";
 import type { AccountChange } from "../../lib/contract/schemas.ts";
+import { MINUTE } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
-import { deliverMessages } from "../../lib/delivery/deliver-messages.ts";
 import { readChanges } from "../../lib/telling/read-changes.ts";
 import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
-import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { createFeedTable } from "../../lib/table/telling/feed.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { DAY, NOW } from "../../testing/support/stores/purchases.ts";
 import { tellingViolations } from "../../testing/support/table/telling-invariants.ts";
 import { createToldWorld, createWorld, owned, type ToldWorld } from "../../testing/support/world.ts";
 import { createMemoryTable, type MemoryTable } from "../../testing/support/table/memory-table.ts";
+import { delivererOf, pause } from "../delivery/delivering.ts";
 import { choice, type Made } from "./model/histories/choices.ts";
 import {
   account,
@@ -25,6 +23,7 @@ import {
   purchase,
   PURCHASES,
   storing,
+  unlessStopped,
   type Happening,
 } from "./races/happenings.ts";
 
@@ -56,8 +55,6 @@ const step = fc.record({
   takes: booleans,
 });
 type Step = Made<typeof step>;
-
-const WEBHOOK: Destination = { name: "backend", url: "https://api.example.com", secretEpochs: [] };
 
 const repeating = <T>(values: readonly T[]): (() => T) => {
   let next = 0;
@@ -117,128 +114,128 @@ const stateText = (state: AccountState = { customerIdentifiers: [], entitlements
     state.entitlements.map((one) => ({ ...one, lastVerifiedAt: null })),
   ]);
 
-const expectHistory = async (transfers: "refuse" | "always", steps: readonly Step[]): Promise<void> => {
+type Takes = () => boolean;
+
+/** An application on a clock, with a receiver of its feed and one of its messages. */
+const createTelling = (transfers: TransferPolicy) => {
   const table = createMemoryTable();
   const plain = createWorld(table);
   const told = createToldWorld(
     table,
-    plain.with({ application: { ...plain.application, transfers }, pause: () => Promise.resolve() }),
-    [WEBHOOK],
+    plain.with({ application: { ...plain.application, transfers }, pause }),
   );
   const follower = createFollower(told, table);
   const receiver = createReceiver();
-  let moment = NOW;
-  const { identifier } = told.world.application;
+  const deliverAt = delivererOf(table, told);
+  const clock = { now: NOW };
 
-  const deliver = async (takes: () => boolean): Promise<void> => {
-    await deliverMessages(
-      {
-        directory: { byIdentifier: () => Promise.resolve(told.world.application) },
-        queue: createDeliveryQueue(table),
-        applications: () => Promise.resolve([identifier]),
-        send: (_application, _destination, messages) =>
-          Promise.resolve(
-            messages.map(({ data }): SendOutcome => {
-              const isTaken = takes();
-              if (isTaken) receiver.take(data as ChangeData);
-              // A receiver may have taken what it seems to have refused.
-              return isTaken && takes()
-                ? { outcome: "delivered" }
-                : { outcome: "failed", because: "status", status: 500, retryAt: null };
-            }),
-          ),
-        newWorker: uuid,
-        now: () => moment,
-        wait: () => Promise.resolve(),
-        onFailure: (error) => {
-          throw error;
-        },
-      },
-      Infinity,
-    );
+  // A teller that dies leaves its lease.
+  const tell = async (): Promise<void> => void (await told.tell(clock.now));
+  const follow = (): Promise<void> => follower.follow(clock.now);
+  const deliver = async (takes: Takes): Promise<void> => {
+    const attempt = ({ data }: { readonly data: unknown }): SendOutcome => {
+      const isTaken = takes();
+      if (isTaken) receiver.take(data as ChangeData);
+      // A receiver may have taken what it seems to have refused.
+      return isTaken && takes()
+        ? { outcome: "delivered" }
+        : { outcome: "failed", because: "status", status: 500, retryAt: null };
+    };
+    await deliverAt(clock.now, {
+      send: (_application, _destination, messages) => Promise.resolve(messages.map(attempt)),
+      wait: pause,
+    });
   };
-  // From now on it is told of everything.
-  await follower.follow(moment);
-  let takenAt = moment;
+  let takenAt = clock.now;
   /** The receivers take everything: an attempt comes after a day at the latest. */
-  const takeAll = async (days = 3): Promise<void> => {
+  const takeAll = async (days: number): Promise<void> => {
     await tell();
-    await follower.follow(moment);
+    await follow();
     for (let day = 0; day < days; day += 1) {
       await deliver(() => true);
-      moment += DAY;
+      clock.now += DAY;
     }
-    takenAt = moment;
+    takenAt = clock.now;
   };
-  // A teller that dies leaves its lease.
-  const tell = async (): Promise<void> => void (await told.tell(moment));
-
-  const run = async ({ act: acts, takes }: Step): Promise<unknown> => {
-    const world = told.world.at(moment);
-    switch (acts.does) {
-      case "wait":
-        // A change that nobody takes for 30 days is no longer kept.
-        if (moment + acts.days * DAY > takenAt + 25 * DAY) await takeAll();
-        moment += acts.days * DAY;
-        return null;
-      case "tell":
-        return tell();
-      case "follow":
-        return follower.follow(moment);
-      case "deliver":
-        return deliver(repeating(takes));
-      case "erase":
-        return world.erase(await ownerOf(world, acts.purchase));
-      default:
-        return happen(world, table, acts);
-    }
+  return {
+    table,
+    clock,
+    world: () => told.world.at(clock.now),
+    states: { feed: follower.states, messages: receiver.states },
+    tell,
+    follow,
+    deliver,
+    takeAll,
+    /** Lets days pass. A change that nobody takes for 30 days is no longer kept. */
+    wait: async (days: number): Promise<void> => {
+      if (clock.now + days * DAY > takenAt + 25 * DAY) await takeAll(3);
+      clock.now += days * DAY;
+    },
   };
+};
+type Telling = ReturnType<typeof createTelling>;
 
-  for (const one of steps) {
-    let applied = 0;
-    let sent = 0;
-    let isNested = false;
-    table.seesAfter = repeating(one.sees);
-    table.midway = async () => {
-      if (isNested || one.meanwhile?.at !== applied++) return;
-      isNested = true;
-      if (one.meanwhile.act === "tell") await tell();
-      else if (one.meanwhile.act === "deliver") await deliver(repeating(one.takes));
-      else await follower.follow(moment);
-      isNested = false;
-    };
-    table.turn = (command) => {
-      if (command === "TransactWriteItemsCommand" && !isNested && one.crashesAt === sent++) throw new Crash();
-      return Promise.resolve();
-    };
-    await run(one).catch((error: unknown) => {
-      if (!(error instanceof ServiceError || error instanceof Crash)) throw error;
-    });
-    // A worker that was killed in this step gives way after its lease.
-    moment += 2 * 60 * 1000;
+/** Does what happens in a step. */
+const perform = async (telling: Telling, { act: acts, takes }: Step): Promise<unknown> => {
+  const world = telling.world();
+  switch (acts.does) {
+    case "wait":
+      return telling.wait(acts.days);
+    case "tell":
+    case "follow":
+    case "deliver":
+      return telling[acts.does](repeating(takes));
+    case "erase":
+      return world.erase(await ownerOf(world, acts.purchase));
+    default:
+      return happen(world, telling.table, acts);
   }
+};
+
+/** Performs a step, with what is done meanwhile, up to its crash. */
+const take = async (telling: Telling, step: Step): Promise<void> => {
+  const { table, clock } = telling;
+  const { meanwhile, crashesAt, sees, takes } = step;
+  let applied = 0;
+  let sent = 0;
+  let isNested = false;
+  table.seesAfter = repeating(sees);
+  table.midway = async () => {
+    if (isNested || meanwhile?.at !== applied++) return;
+    isNested = true;
+    await telling[meanwhile.act](repeating(takes));
+    isNested = false;
+  };
+  table.turn = (command) => {
+    if (command === "TransactWriteItemsCommand" && !isNested && crashesAt === sent++) throw new Crash();
+    return Promise.resolve();
+  };
+  await unlessStopped(perform(telling, step));
+  // A worker that was killed in this step gives way after its lease.
+  clock.now += 2 * MINUTE;
+};
+
+const expectHistory = async (transfers: TransferPolicy, steps: readonly Step[]): Promise<void> => {
+  const telling = createTelling(transfers);
+  const { table, clock, world, states } = telling;
+  // From now on it is told of everything.
+  await telling.follow();
+  for (const step of steps) await take(telling, step);
 
   table.midway = null;
   table.turn = () => Promise.resolve();
   table.seesAfter = () => true;
   // What a crash left half written, the next request completes.
-  for (const key of PURCHASES)
-    await told.world
-      .at(moment)
-      .submit({ purchases: [owned(key)] })
-      .catch((error: unknown) => {
-        if (!(error instanceof ServiceError)) throw error;
-      });
-  const end = moment;
-  await takeAll(12);
-  moment = end;
+  for (const key of PURCHASES) await unlessStopped(world().submit({ purchases: [owned(key)] }));
+  const end = clock.now;
+  await telling.takeAll(12);
+  clock.now = end;
   for (const name of ACCOUNTS) {
-    const answer = await told.world.at(moment).read(name);
-    expect(stateText(follower.states.get(name))).toBe(stateText(answer));
-    expect(stateText(receiver.states.get(name))).toBe(stateText(answer));
+    const answer = stateText(await world().read(name));
+    const toldOf = { feed: stateText(states.feed.get(name)), messages: stateText(states.messages.get(name)) };
+    expect(toldOf).toEqual({ feed: answer, messages: answer });
   }
-  expect(tellingViolations(await told.world.items())).toEqual([]);
-  await table.remove();
+  expect(tellingViolations(await world().items())).toEqual([]);
 };
 
 test(
@@ -246,7 +243,7 @@ test(
   () =>
     fc.assert(
       fc.asyncProperty(
-        fc.constantFrom("refuse" as const, "always" as const),
+        fc.constantFrom<TransferPolicy>("refuse", "always"),
         fc.array(step, { minLength: 1, maxLength: 14 }),
         expectHistory,
       ),

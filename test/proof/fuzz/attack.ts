@@ -55,18 +55,28 @@ export type Posting =
 export const JSON_TYPE = ["Content-Type", "application/json"] as const;
 export const bearer = (key: string) => ["Authorization", `Bearer ${key}`] as const;
 
-export const post = (
-  target: Target,
-  endpoint: Posting,
-  body: Buffer | string | null,
-  more: Partial<Attack> & Pick<Attack, "note">,
-): Attack => ({
+type Details = Partial<Attack> & Pick<Attack, "note">;
+
+/** A request of the endpoint, without a credential and a body unless it has them. */
+export const requestTo = (endpoint: EndpointName, more: Details): Attack => ({
   endpoint,
-  method: "POST",
+  method: endpoints[endpoint].method,
   path: endpoints[endpoint].path,
-  headers: [JSON_TYPE, ...(endpoints[endpoint].scope === null ? [] : [bearer(target.key)])],
-  body: typeof body === "string" ? Buffer.from(body) : body,
+  headers: [],
+  body: null,
   forged: false,
   reads: null,
   ...more,
 });
+
+export const post = (
+  target: Target,
+  endpoint: Posting,
+  body: Buffer | string | null,
+  more: Details,
+): Attack =>
+  requestTo(endpoint, {
+    headers: [JSON_TYPE, ...(endpoints[endpoint].scope === null ? [] : [bearer(target.key)])],
+    body: typeof body === "string" ? Buffer.from(body) : body,
+    ...more,
+  });

@@ -1,32 +1,42 @@
 import { deflateSync, gzipSync } from "node:zlib";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { bearer, JSON_TYPE, post, type Attack, type Make, type Target } from "./attack.ts";
+import { bearer, JSON_TYPE, post, requestTo, type Attack, type Make, type Target } from "./attack.ts";
 import type { Dice } from "../dice.ts";
-import { hostileText, json, mutateMembers, mutateText, objectOf } from "./json.ts";
+import { hostileText, json, mutateMembers, mutateText, objectOf, type Members } from "./json.ts";
 import * as jws from "./jws.ts";
 import * as notifications from "./notifications.ts";
 import { goodMembers, POSTING } from "./payloads.ts";
 import { pushData, pushToken } from "./pushes.ts";
 
-const bodyMembers: Make = (target, dice, identifier) => {
-  const endpoint = dice.pick(POSTING);
-  const once = mutateMembers(goodMembers(target, endpoint, identifier), dice);
-  const members = dice.chance(0.5) && once.length > 0 ? mutateMembers(once, dice) : once;
-  return post(target, endpoint, objectOf(members), { note: "members" });
-};
+interface Changed {
+  readonly note: string;
+  readonly body: Buffer | string;
+  /** Headers that come to the request's own. */
+  readonly more?: Attack["headers"];
+}
 
-const bodyText: Make = (target, dice, identifier) => {
-  const endpoint = dice.pick(POSTING);
-  const text = objectOf(goodMembers(target, endpoint, identifier));
-  return post(target, endpoint, mutateText(text, dice), { note: "text" });
-};
+/** A request that the endpoint answers with 200, but for its body or further headers. */
+const changing =
+  (change: (members: Members, dice: Dice) => Changed): Make =>
+  (target, dice, identifier) => {
+    const endpoint = dice.pick(POSTING);
+    const { note, body, more = [] } = change(goodMembers(target, endpoint, identifier), dice);
+    const request = post(target, endpoint, body, { note });
+    return { ...request, headers: [...request.headers, ...more] };
+  };
+
+const bodyMembers = changing((good, dice) => {
+  const once = mutateMembers(good, dice);
+  const members = dice.chance(0.5) && once.length > 0 ? mutateMembers(once, dice) : once;
+  return { note: "members", body: objectOf(members) };
+});
+
+const bodyText = changing((good, dice) => ({ note: "text", body: mutateText(objectOf(good), dice) }));
 
 const MEGABYTE = 1024 * 1024;
 
-const bodySize: Make = (target, dice, identifier) => {
-  const endpoint = dice.pick(POSTING);
+const bodySize = changing((good, dice) => {
   const size = dice.pick([100_000, MEGABYTE, 5.8 * MEGABYTE, 7 * MEGABYTE, 10.5 * MEGABYTE]);
-  const members = goodMembers(target, endpoint, identifier);
   const many = Array.from({ length: 1_000 }, () => "x".repeat(size / 1_000));
   const filled = dice.pick<readonly [string, string]>([
     ["padding", json("x".repeat(size))],
@@ -35,12 +45,11 @@ const bodySize: Make = (target, dice, identifier) => {
     ["purchaseToken", json("é".repeat(size / 2))],
     ["padding", `[${"0,".repeat(size / 2)}0]`],
   ]);
-  return post(target, endpoint, objectOf([...members, filled]), { note: `${size} bytes` });
-};
+  return { note: `${size} bytes`, body: objectOf([...good, filled]) };
+});
 
-const bodyCoding: Make = (target, dice, identifier) => {
-  const endpoint = dice.pick(POSTING);
-  const text = Buffer.from(objectOf(goodMembers(target, endpoint, identifier)));
+const bodyCoding = changing((good, dice) => {
+  const text = Buffer.from(objectOf(good));
   const zipped = gzipSync(text);
   const [note, coding, body] = dice.pick<readonly [string, string, Buffer]>([
     ["gzip", "gzip", zipped],
@@ -55,9 +64,8 @@ const bodyCoding: Make = (target, dice, identifier) => {
     ["two codings", "gzip, gzip", gzipSync(zipped)],
     ["a coding of Object", dice.pick(["constructor", "__proto__", "toString"]), text],
   ]);
-  const request = post(target, endpoint, body, { note });
-  return { ...request, headers: [...request.headers, ["Content-Encoding", coding]] };
-};
+  return { note, body, more: [["Content-Encoding", coding]] };
+});
 
 const SEGMENTS =
   "known %2e %2e%2e . .. %2F %5C %00 %0a %C2%85 % %2 %zz %c0%80 %ed%a0%80 %FF %252F %F0%9F%98%80 + ;a=b a:b {applicationAccountIdentifier} $context.path __proto__ ios-store entitlements APPLICATION%23x".split(
@@ -87,16 +95,12 @@ const path: Make = (target, dice) => {
     `/${within}`,
   ]);
   const query = dice.pick(["", "", "?a=%zz", `?${segment(dice)}`, "?__proto__=1"]);
-  return {
+  return requestTo("readAccountEntitlements", {
     note: "path",
-    endpoint: "readAccountEntitlements",
     method: dice.chance(0.8) ? "GET" : dice.pick(["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"]),
     path: text + query,
     headers: dice.chance(0.9) ? [bearer(target.key)] : [],
-    body: null,
-    forged: false,
-    reads: null,
-  };
+  });
 };
 
 const apiKey: Make = (target, dice) => {
@@ -122,16 +126,13 @@ const apiKey: Make = (target, dice) => {
     "readAccountEntitlements",
   ] as const);
   const { method, path: template } = endpoints[endpoint];
-  return {
+  return requestTo(endpoint, {
     note,
-    endpoint,
-    method,
     path: template.replace(/\{\w+\}/, "known"),
     headers: [JSON_TYPE, ["Authorization", authorization]],
     body: method === "POST" ? Buffer.from("{}") : null,
     forged: true,
-    reads: null,
-  };
+  });
 };
 
 const scope: Make = (target, dice, identifier) => {
@@ -143,10 +144,7 @@ const scope: Make = (target, dice, identifier) => {
   };
 };
 
-const header: Make = (target, dice, identifier) => {
-  const endpoint = dice.pick(POSTING);
-  const body = objectOf(goodMembers(target, endpoint, identifier));
-  const request = post(target, endpoint, body, { note: "header" });
+const header = changing((good, dice) => {
   const long = "x".repeat(dice.pick([10, 1_000, 6_000]));
   const more = dice.pick<readonly [string, string]>([
     ["Content-Type", dice.pick(["", "text/plain", "application/json; charset=utf-16", "a/b; c", long])],
@@ -161,8 +159,8 @@ const header: Make = (target, dice, identifier) => {
     ["Expect", "100-continue"],
     ["Transfer-Encoding", "chunked"],
   ]);
-  return { ...request, headers: [...request.headers, more] };
-};
+  return { note: "header", body: objectOf(good), more: [more] };
+});
 
 /** Purchase tokens, packages and products become part of the address of a call to the store. */
 const androidFields: Make = (target, dice, identifier) => {

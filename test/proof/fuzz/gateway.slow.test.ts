@@ -8,7 +8,7 @@ import { ERRORS, type ErrorCode } from "../../../lib/contract/errors.ts";
 import { isRead, startFaultProxy, type FaultProxy } from "../fault-proxy.ts";
 import { LONG, SEED } from "../../../testing/support/proof.ts";
 import { startTestService, type TestService } from "../../../testing/support/service.ts";
-import { bearer, type Attack, type Target } from "./attack.ts";
+import { bearer, requestTo, type Attack, type Target } from "./attack.ts";
 import { attackOf, type NamedAttack } from "./attacks.ts";
 import { diceFrom } from "../dice.ts";
 import { APPLE_ID } from "../../../testing/support/stores/ios-store.ts";
@@ -169,13 +169,12 @@ const breaches = (attack: NamedAttack, { status, type, text }: Answer): string[]
 const afterwards = async (attack: NamedAttack, account: string): Promise<readonly string[]> => {
   const again = await counted(attack);
   const read: NamedAttack = {
-    ...attack,
-    endpoint: "readAccountEntitlements",
-    method: "GET",
-    path: `/v1/customers/${encodeURIComponent(account)}/entitlements`,
-    headers: [bearer(target.key)],
-    body: null,
-    forged: false,
+    kind: attack.kind,
+    ...requestTo("readAccountEntitlements", {
+      note: attack.note,
+      path: `/v1/customers/${encodeURIComponent(account)}/entitlements`,
+      headers: [bearer(target.key)],
+    }),
   };
   const answer = await exchange(read);
   return [

@@ -2,45 +2,12 @@ import { countOf, reportCases, SEED, TIMEOUT } from "../../../testing/support/pr
 import { diceFrom, type Dice } from "../dice.ts";
 import type { Life } from "./life.ts";
 import { lifetimeLife } from "./lifetimes.ts";
-import { passLife, type PassRates } from "./passes.ts";
-import { appStoreLife, type AppStoreRates } from "./stores/app-store-lives.ts";
-import { googleLife, type GoogleRates } from "./stores/google-lives.ts";
+import { passLife } from "./passes.ts";
+import { HOSTILE, REALISTIC, type Rates } from "./rates.ts";
+import { appStoreLife } from "./stores/app-store-lives.ts";
+import { googleLife } from "./stores/google-lives.ts";
 import { WAYS, type Way } from "./telling.ts";
 import { faultsAt, momentsOf } from "./verdict.ts";
-
-/** Of a million transactions 10,000 are refunded, 100 of those given back; 5,000 are upgrades, and 30,000 payments fail. */
-const REALISTIC = {
-  refund: 0.01,
-  takenBack: 0.01,
-  upgrade: 0.005,
-  failure: 0.03,
-  ahead: 0.8,
-  cancellation: 0.08,
-  change: 0.01,
-  copy: 0.05,
-  replacement: 0.01,
-  pause: 0.01,
-  pending: 0.01,
-  share: 0.1,
-} as const satisfies AppStoreRates & GoogleRates & PassRates;
-
-/** What is rare happens all the time. */
-const HOSTILE = {
-  refund: 0.2,
-  takenBack: 0.5,
-  upgrade: 0.4,
-  failure: 0.3,
-  ahead: 0.5,
-  cancellation: 0.2,
-  change: 0.3,
-  copy: 0.3,
-  replacement: 0.3,
-  pause: 0.2,
-  pending: 0.2,
-  share: 0.5,
-} as const satisfies AppStoreRates & GoogleRates & PassRates;
-
-type Rates = typeof REALISTIC | typeof HOSTILE;
 
 const DAILY = "store's answers, daily";
 const ANY: readonly Way[] = ["notifications", "a quarter lost, late", "store's answers", DAILY];

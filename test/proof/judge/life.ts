@@ -59,6 +59,19 @@ export interface Life {
   readonly heldAt: (moment: number, revoked: boolean) => readonly Fact[];
 }
 
+/** A life of facts that are snapshots, whose app holds what the store answers; unless stated, it ends with its last happening. */
+export const lifeOf = (
+  stated: Pick<Life, "happenings" | "truth" | "last" | "answerAt"> & Partial<Life>,
+): Life => ({
+  isSnapshot: true,
+  horizon: Infinity,
+  mayRenew: null,
+  lasts: false,
+  heldAt: stated.answerAt,
+  ...stated,
+  happenings: stated.happenings.toSorted((a, b) => a.at - b.at),
+});
+
 export const covers = (
   { from, to }: { readonly from: number; readonly to: number },
   moment: number,

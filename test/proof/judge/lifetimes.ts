@@ -1,7 +1,7 @@
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
 import { NOW, aLine, aPurchase } from "../../../testing/support/stores/purchases.ts";
 import type { Dice } from "../dice.ts";
-import type { Fact, Happening, Life, Span } from "./life.ts";
+import { lifeOf, type Fact, type Happening, type Life, type Span } from "./life.ts";
 
 /** One transaction id of a non-consumable. */
 interface Copy {
@@ -71,15 +71,5 @@ export const lifetimeLife = (dice: Dice): Life => {
   }
   const answerAt = (moment: number): readonly Fact[] =>
     copies.filter(({ purchasedAt }) => purchasedAt <= moment).map((copy) => factOf(copy, moment));
-  return {
-    happenings,
-    isSnapshot: true,
-    truth,
-    last: now + MINUTE,
-    horizon: Infinity,
-    mayRenew: null,
-    lasts: isOwned,
-    answerAt,
-    heldAt: answerAt,
-  };
+  return lifeOf({ happenings, truth, last: now + MINUTE, lasts: isOwned, answerAt });
 };

@@ -5,7 +5,8 @@ import { readOneTimeProduct } from "../../../lib/stores/android-store/one-time-p
 import { NOW, aLine, aPurchase } from "../../../testing/support/stores/purchases.ts";
 import type { Dice } from "../dice.ts";
 import { PASS_LENGTHS, type PassProduct } from "./catalog.ts";
-import type { Fact, Happening, Life, Span } from "./life.ts";
+import { lifeOf, type Fact, type Happening, type Life, type Span } from "./life.ts";
+import type { Rates } from "./rates.ts";
 import { factOf } from "./stores/google.ts";
 
 /** Passes bought together. */
@@ -86,14 +87,8 @@ const truthOf = (entitlement: PassProduct, passes: readonly Pass[], store: Store
   });
 };
 
-export interface PassRates {
-  readonly refund: number;
-  /** Of the refunds, those of a share. */
-  readonly share: number;
-}
-
 /** A person who buys passes of one product, some before the last one is over. */
-export const passLife = (dice: Dice, rates: PassRates, store: Store): Life => {
+export const passLife = (dice: Dice, rates: Rates, store: Store): Life => {
   const product = dice.pick(["day pass", "week pass", "day pass"]);
   const passes: Pass[] = [];
   const happenings: Happening[] = [];
@@ -118,15 +113,6 @@ export const passLife = (dice: Dice, rates: PassRates, store: Store): Life => {
   }
   const answerAt = (moment: number): readonly Fact[] =>
     passes.filter(({ boughtAt }) => boughtAt <= moment).map((pass) => factAbout(product, pass, moment));
-  return {
-    happenings: happenings.toSorted((a, b) => a.at - b.at),
-    isSnapshot: true,
-    truth: truthOf(product, passes, store),
-    last: Math.max(...happenings.map(({ at }) => at)),
-    horizon: Infinity,
-    mayRenew: null,
-    lasts: false,
-    answerAt,
-    heldAt: answerAt,
-  };
+  const last = Math.max(...happenings.map(({ at }) => at));
+  return lifeOf({ happenings, truth: truthOf(product, passes, store), last, answerAt });
 };

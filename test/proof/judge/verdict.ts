@@ -1,11 +1,10 @@
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
 import { entitlementsAt } from "../../../lib/entitlements/entitlements.ts";
-import type { Holding } from "../../../lib/entitlements/holding.ts";
 import { isInactive } from "../../../lib/entitlements/inactivity.ts";
 import { joinAll } from "../../../lib/entitlements/join.ts";
-import { customerId } from "../../../lib/identifiers.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import type { Dice } from "../dice.ts";
+import { heldBySomebody } from "../model/as-verified.ts";
 import { LEEWAY, TERMS } from "./catalog.ts";
 import { covers, type Fact, type Life, type Span } from "./life.ts";
 import type { Missing, Telling } from "./telling.ts";
@@ -36,15 +35,9 @@ interface View {
   readonly mayMove: boolean;
 }
 
-const SOMEBODY = customerId("00000000-0000-7000-8000-000000000001");
-
 const viewAt = (moment: number, life: Life, telling: Telling): View => {
   const received = telling.receivedBy(moment);
-  const known = joinAll(received.flatMap(({ purchases }) => purchases)).map((purchase): Holding => ({
-    customerIdentifier: SOMEBODY,
-    assertedBy: null,
-    purchase,
-  }));
+  const known = heldBySomebody(joinAll(received.flatMap(({ purchases }) => purchases)));
   const active = entitlementsAt(moment, known, TERMS)
     .filter((one) => one.active)
     .map(

@@ -4,6 +4,7 @@ import type { ReceivedNotification } from "../../../lib/customers/notifications/
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
 import type { AndroidStore } from "../../../lib/stores/android-store/android-store.ts";
+import type { PushTokenVerifier } from "../../../lib/stores/android-store/push-token.ts";
 import type { AndroidFact, AndroidSubscriptionFact, IosFact, ModelRequest } from "./stated-facts.ts";
 import { toReading } from "./as-verified.ts";
 import { aVerifiedNotification } from "../../../testing/support/stores/ios-store.ts";
@@ -26,6 +27,12 @@ export const lookUpAmong =
         : { outcome: "verified", ...toReading(fact) },
     );
   };
+
+/** Who pushes is proved elsewhere. */
+export const ANY_PUSH_TOKEN: PushTokenVerifier = {
+  verify: () => Promise.resolve({ outcome: "verified", claims: { serviceAccount: "", audience: "" } }),
+  disagreement: () => null,
+};
 
 const unexpected = (): Promise<never> => Promise.reject(new Error("A notification does not call this."));
 
@@ -91,11 +98,7 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
     return receiveAndroidStoreNotification(
       {
         ...common,
-        pushTokens: {
-          verify: () =>
-            Promise.resolve({ outcome: "verified", claims: { serviceAccount: "play-push", audience: "" } }),
-          disagreement: () => null,
-        },
+        pushTokens: ANY_PUSH_TOKEN,
         androidStore: {
           // Google answers for all products of a purchase.
           lookUp: lookUpAmong([fact.kind === "one-time" ? { ...fact, asked: null } : fact, ...answers]),

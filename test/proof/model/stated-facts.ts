@@ -59,6 +59,15 @@ export interface ModelRequest {
   readonly claim: ModelClaim | null;
 }
 
+/** What a request may state, and does not. */
+export const NOTHING_STATED = {
+  appTransaction: null,
+  facts: [],
+  renewals: [],
+  answers: [],
+  claim: null,
+} as const;
+
 /** Whether a client sends it without a credential. */
 export const isKeyless = ({ isNotification, claim }: ModelRequest): boolean =>
   !isNotification && claim?.by !== "credential";

@@ -6,6 +6,7 @@ import { at, choice, END, MINUTE, type Made } from "./histories/choices.ts";
 import type { ModelTerms } from "./reference/reference-model.ts";
 import {
   endsOf,
+  NOTHING_STATED,
   selectingNothing,
   type AndroidFact,
   type AndroidSubscriptionFact,
@@ -47,8 +48,6 @@ const requestScript = (kinds: Kinds) =>
   });
 type RequestScript = Made<ReturnType<typeof requestScript>>;
 
-const NOTHING = { appTransaction: null, facts: [], renewals: [], answers: [], claim: null } as const;
-
 /** Google's answers about the other subscriptions' tokens, for look-ups while a request about `fact` is processed. */
 const answersBeside = (
   fact: AndroidFact,
@@ -74,7 +73,7 @@ const androidRequestOf = (
   const fact = at(android, script.picks[0] ?? 0);
   const account = script.claim?.account ?? at(ACCOUNTS, script.account);
   return {
-    ...NOTHING,
+    ...NOTHING_STATED,
     isNotification,
     environment: fact.environment,
     facts: isNotification ? selectingNothing([fact]) : [fact],
@@ -112,7 +111,7 @@ const iosRequestOf = (
     ? ofOneAppTransaction(picked, appTransaction)
     : picked.map((fact) => ({ ...fact, appTransactionIdentifier: null }));
   return {
-    ...NOTHING,
+    ...NOTHING_STATED,
     isNotification: false,
     environment,
     appTransaction,
@@ -136,7 +135,7 @@ const iosNotificationOf = (
   );
   const told = renewal === undefined || ofLineage.length === 0 ? [] : [at(ofLineage, renewal)];
   return {
-    ...NOTHING,
+    ...NOTHING_STATED,
     isNotification: true,
     environment,
     facts: fact === null ? [] : [fact],

@@ -15,8 +15,10 @@ import {
   ownerOf,
   requestOf,
   stored,
+  storedOf,
   storing,
   tableOf,
+  unlessStopped,
   type Happening,
   type Item,
   type Step,
@@ -69,10 +71,7 @@ const answersOf = async ({ history: before, met, at, request, sees, transfers }:
   const table = createMemoryTable();
   const plain = createWorld(table);
   const world = plain.with({ application: { ...plain.application, transfers } });
-  for (const { happening } of before)
-    await act(world, table, happening).catch((error: unknown) => {
-      if (!(error instanceof ServiceError)) throw error;
-    });
+  for (const { happening } of before) await unlessStopped(act(world, table, happening));
 
   const states: Item[][] = [];
   table.turn = async (command) => {
@@ -97,9 +96,7 @@ const answersOf = async ({ history: before, met, at, request, sees, transfers }:
     await Promise.race([answer, waits.promise]);
     throw new Crash();
   };
-  await act(world, table, met).catch((error: unknown) => {
-    if (!(error instanceof ServiceError || error instanceof Crash)) throw error;
-  });
+  await unlessStopped(act(world, table, met));
   isOver.resolve();
   if (answer === null) return null;
   const [old = [], young = []] = states.slice(-2);
@@ -110,13 +107,6 @@ const answersOf = async ({ history: before, met, at, request, sees, transfers }:
   return { answer: await answer, expected: [await answerIn(old), await answerIn(young)] };
 };
 
-const storedOf = (request: Partial<Storing>): Storing => ({
-  does: "store",
-  device: null,
-  purchases: [],
-  claim: null,
-  ...request,
-});
 /** Two customers, each with an app transaction id and a purchase. {@link MERGE} shows that they are one. */
 const TWO_DEVICES = ["1", "2"].map((name): Step => ({
   happening: storedOf({ device: name, purchases: [name] }),
@@ -129,38 +119,28 @@ const expectAnswer = async (meeting: Meeting): Promise<void> => {
   if (answers !== null) expect(answers.expected).toContainEqual(answers.answer);
 };
 
-test("finds a new customer's purchase without the customer, and is not refused", () =>
-  expectAnswer({
-    history: [],
-    met: storedOf({ purchases: ["1"] }),
-    at: 0,
-    request: storedOf({ purchases: ["1"] }),
-    // The purchase is seen, the customer is not.
-    sees: [true, false],
-    transfers: "refuse",
-  }));
-
-test("finds a merge's alias without its survivor, and answers the absorbed purchases", () =>
-  expectAnswer({
-    history: TWO_DEVICES,
-    met: MERGE,
-    at: 0,
-    request: storedOf({ device: "2" }),
-    // The alias is seen, the survivor is not.
-    sees: [true, false],
-    transfers: "refuse",
-  }));
-
-test("finds a moved customer's identity in the old account, and succeeds", () =>
-  expectAnswer({
-    history: [stored(["1"], "a"), stored(["2"], "b")],
-    met: storedOf({ device: "1", purchases: ["1"], claim: { account: "b", assertedBy: "credential" } }),
-    at: 0,
-    request: storedOf({ device: "1", purchases: ["2"] }),
-    // The app transaction id is seen, the customer's move is not.
-    sees: [true, false],
-    transfers: "always",
-  }));
+// The purchase, the alias or the app transaction id is seen; the customer, the survivor or the customer's move is not.
+test.each<[string, Pick<Meeting, "met" | "request"> & Partial<Meeting>]>([
+  [
+    "finds a new customer's purchase without the customer, and is not refused",
+    { met: storedOf({ purchases: ["1"] }), request: storedOf({ purchases: ["1"] }) },
+  ],
+  [
+    "finds a merge's alias without its survivor, and answers the absorbed purchases",
+    { history: TWO_DEVICES, met: MERGE, request: storedOf({ device: "2" }) },
+  ],
+  [
+    "finds a moved customer's identity in the old account, and succeeds",
+    {
+      history: [stored(["1"], "a"), stored(["2"], "b")],
+      met: storedOf({ device: "1", purchases: ["1"], claim: { account: "b", assertedBy: "credential" } }),
+      request: storedOf({ device: "1", purchases: ["2"] }),
+      transfers: "always",
+    },
+  ],
+])("%s", (_, meeting) =>
+  expectAnswer({ history: [], at: 0, sees: [true, false], transfers: "refuse", ...meeting }),
+);
 
 test("stores a half-seen new customer's facts, even when refused", async () => {
   const table = createMemoryTable();

@@ -1,7 +1,5 @@
-import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import fc from "fast-check";
 import type { TransferPolicy } from "../../../lib/applications/application.ts";
-import { ServiceError } from "../../../lib/contract/errors.ts";
 import type { AccountCustomer } from "../../../lib/customers/storing/customer-table.ts";
 import { accountId } from "../../../lib/identifiers.ts";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
@@ -9,6 +7,7 @@ import { createWorld, device, owned, type World } from "../../../testing/support
 import { checkInvariants } from "../../../testing/support/table/invariants.ts";
 import { cases, TIMEOUT } from "../../../testing/support/proof.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
+import { transactionConflict } from "../../../testing/support/table/requests.ts";
 import { createMemoryTable, type MemoryTable } from "../../../testing/support/table/memory-table.ts";
 import {
   ACCOUNTS,
@@ -20,6 +19,7 @@ import {
   PURCHASES,
   stored,
   tableOf,
+  unlessStopped,
   type Item,
   type Step,
 } from "./happenings.ts";
@@ -34,13 +34,6 @@ const history = (failure: fc.Arbitrary<Step["failure"]>): fc.Arbitrary<Step[]> =
     )
     .map(([before, steps]) => [...before, ...steps]);
 
-const conflict = (): Error =>
-  new TransactionCanceledException({
-    message: "Transaction cancelled",
-    CancellationReasons: [{ Code: "TransactionConflict" }],
-    $metadata: {},
-  });
-
 /** The table's items before each transaction of a step, and after the last. */
 const statesDuring = async (
   world: World,
@@ -52,13 +45,10 @@ const statesDuring = async (
   table.turn = async (command) => {
     if (command !== "TransactWriteItemsCommand") return;
     if (happening.does !== "expire" && failure?.at === sent++)
-      throw failure.as === "crash" ? new Crash() : conflict();
+      throw failure.as === "crash" ? new Crash() : transactionConflict();
     states.push(await table.items());
   };
-  await act(world, table, happening).catch((error: unknown) => {
-    // The customer was erased, or this step was meant to crash.
-    if (!(error instanceof ServiceError || error instanceof Crash)) throw error;
-  });
+  await unlessStopped(act(world, table, happening));
   table.turn = () => Promise.resolve();
   return [...states, await table.items()];
 };
@@ -92,11 +82,7 @@ type Reading = readonly AccountCustomer[];
 const readingsOf = async ({ application }: World, items: readonly Item[]): Promise<Reading[]> => {
   const table = await tableOf(items.filter(isOfAccount));
   const customers = createCustomerTable(table);
-  const readings = await Promise.all(
-    ACCOUNTS.map((name) => customers.findAccount(application.identifier, accountId(name))),
-  );
-  await table.remove();
-  return readings;
+  return Promise.all(ACCOUNTS.map((name) => customers.findAccount(application.identifier, accountId(name))));
 };
 
 const keysIn = (reading: Reading): string[] =>
@@ -126,11 +112,7 @@ const expectReadsOf = async (world: World, states: readonly Item[][], { happenin
         if (!isOneOf(before[place] ?? [], after[place] ?? [], seen))
           throw new Error(
             `${happening.does}: account ${ACCOUNTS[place]} reads neither as before nor as after: ${JSON.stringify(
-              {
-                before: before[place],
-                after: after[place],
-                seen,
-              },
+              { before: before[place], after: after[place], seen },
             )}`,
           );
     }
@@ -148,16 +130,12 @@ const expectHistory = async (transfers: TransferPolicy, steps: readonly Step[]):
     ...PURCHASES.map((key) => ({ purchases: [owned(key)] })),
     ...DEVICES.map((name) => ({ identities: [device(name)] })),
   ];
-  for (const facts of everything)
-    await world.submit(facts).catch((error: unknown) => {
-      if (!(error instanceof ServiceError)) throw error;
-    });
+  for (const facts of everything) await unlessStopped(world.submit(facts));
   // The erasure stops before the tombstones, so identities still name the customer.
   if (!steps.some(({ happening }) => happening.does === "erase"))
     expect(
       checkInvariants(await table.items(), { crashedMoves: steps.some(({ failure }) => failure !== null) }),
     ).toEqual([]);
-  await table.remove();
 };
 
 const holds = (failure: fc.Arbitrary<Step["failure"]>) =>

@@ -2,6 +2,7 @@ import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import fc from "fast-check";
 import { v7 as uuid } from "uuid";
 import { auditEntry } from "../../../lib/administration/reports/audit.ts";
+import { ServiceError } from "../../../lib/contract/errors.ts";
 import type { AssertedBy } from "../../../lib/contract/schemas.ts";
 import { eachOnce } from "../../../lib/customers/storing/customer-table.ts";
 import type { StoredCustomer } from "../../../lib/customers/storing/records.ts";
@@ -58,17 +59,20 @@ export const happening: fc.Arbitrary<Happening> = fc.oneof(
   fc.record({ does: fc.constant("expire"), every: fc.constantFrom(1, 2) }),
 );
 
+export const storedOf = (request: Partial<Storing>): Storing => ({
+  does: "store",
+  device: null,
+  purchases: [],
+  claim: null,
+  ...request,
+});
+
 export const stored = (
   purchases: readonly string[],
   account?: string,
   assertedBy: AssertedBy = "credential",
 ): Step => ({
-  happening: {
-    does: "store",
-    device: null,
-    purchases,
-    claim: account === undefined ? null : { account, assertedBy },
-  },
+  happening: storedOf({ purchases, claim: account === undefined ? null : { account, assertedBy } }),
   failure: null,
 });
 
@@ -129,6 +133,13 @@ export const act = async (world: World, table: MemoryTable, happens: Happening):
 
 /** Ends a transaction half way. */
 export class Crash extends Error {}
+
+/** Awaits what may be refused, or crash as it was meant to. */
+export const unlessStopped = async (acting: Promise<unknown>): Promise<void> => {
+  await acting.catch((error: unknown) => {
+    if (!(error instanceof ServiceError || error instanceof Crash)) throw error;
+  });
+};
 
 export const tableOf = async (items: readonly Item[]): Promise<MemoryTable> => {
   const table = createMemoryTable();

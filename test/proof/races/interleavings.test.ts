@@ -9,7 +9,7 @@ import { ACCOUNTS, trafficOf } from "../model/traffic.ts";
 import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
 import { byPerson } from "../model/reference/names.ts";
 import { createReferenceModel, type ReferenceModel } from "../model/reference/reference-model.ts";
-import type { ModelRequest } from "../model/stated-facts.ts";
+import { NOTHING_STATED, type ModelRequest } from "../model/stated-facts.ts";
 import {
   modelApplication,
   modelClient,
@@ -20,16 +20,6 @@ import {
 
 const MOMENT = END + 1_000;
 const CATALOG_OF = { catalogOf: () => CATALOG };
-
-const NOTHING: ModelRequest = {
-  isNotification: true,
-  environment: "production",
-  appTransaction: null,
-  facts: [],
-  renewals: [],
-  answers: [],
-  claim: null,
-};
 
 const permutations = <T>(values: readonly T[]): T[][] =>
   values.length === 0
@@ -46,6 +36,8 @@ interface Sent {
 interface Answered extends Sent {
   readonly answer: ServiceAnswer;
 }
+
+type Renewals = ModelRequest["renewals"];
 
 /** A request with its answer; or without an answer, a part of another request. */
 type Event = Answered | Sent;
@@ -101,29 +93,24 @@ const factsBeforeLink = (whole: Answered): InParts => {
 
 /**
  * Renewal infos of lineages that a request does not prove name nobody: they are stored or ignored before the rest of the
- * request, in transactions of their own.
+ * request, in these transactions of their own.
  */
-const otherRenewalsBeforeFacts = ({ request, moment, answer }: Answered): InParts => {
-  const [own = [], others = []] = [true, false].map((isOwn) =>
-    request.renewals.filter((renewal) => statesLineage(request, renewal) === isOwn),
-  );
-  const part = { request: { ...NOTHING, environment: request.environment, renewals: others }, moment };
-  return {
-    whole: { request: { ...request, renewals: own }, moment, answer },
-    parts: others.length > 0 ? [part] : [],
+const otherRenewalsBeforeFacts =
+  (transactionsOf: (others: Renewals) => readonly Renewals[]) =>
+  ({ request, moment, answer }: Answered): InParts => {
+    const [own = [], others = []] = [true, false].map((isOwn) =>
+      request.renewals.filter((renewal) => statesLineage(request, renewal) === isOwn),
+    );
+    const common = { ...NOTHING_STATED, isNotification: true, environment: request.environment };
+    return {
+      whole: { request: { ...request, renewals: own }, moment, answer },
+      parts: transactionsOf(others).map((renewals) => ({ request: { ...common, renewals }, moment })),
+    };
   };
-};
 
-/** Renewal infos of lineages that another request creates meanwhile are stored later than those of known ones. */
-const eachOtherRenewalBeforeFacts = (given: Answered): InParts => {
-  const { whole, parts } = otherRenewalsBeforeFacts(given);
-  return {
-    whole,
-    parts: parts.flatMap(({ request, moment }) =>
-      request.renewals.map((renewal) => ({ request: { ...request, renewals: [renewal] }, moment })),
-    ),
-  };
-};
+const allAtOnce = otherRenewalsBeforeFacts((others) => (others.length > 0 ? [others] : []));
+/** Those of lineages that another request creates meanwhile are stored later than those of known ones. */
+const eachAlone = otherRenewalsBeforeFacts((others) => others.map((renewal) => [renewal]));
 
 /** More orders take too long. */
 const MOST_EVENTS = 7;
@@ -179,9 +166,7 @@ test(
           const differences: (string | null)[] = [];
           for (const orderings of [
             () => permutations(together),
-            () => ordersInParts(together, factsBeforeLink),
-            () => ordersInParts(together, otherRenewalsBeforeFacts),
-            () => ordersInParts(together, eachOtherRenewalBeforeFacts),
+            ...[factsBeforeLink, allAtOnce, eachAlone].map((divide) => () => ordersInParts(together, divide)),
           ])
             for (const order of differences.includes(null) ? [] : orderings())
               differences.push(

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import pMap from "p-map";
 import { v7 as uuid } from "uuid";
 import { openTable } from "../../../functions/environment/open-table.ts";
 import { customerId } from "../../../lib/identifiers.ts";
@@ -28,13 +29,7 @@ const race = async ({ table: name, application, requests, concurrency }: RaceOrd
     if (result === "TOO_MANY_REQUESTS" && sent < SENT_AT_MOST) return send(request, sent + 1);
     return { request, result, customer: answer.outcome === "stored" ? answer.customer : null, sent };
   };
-  const outcomes: Outcome[] = [];
-  const waiting = [...requests];
-  const racer = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-      outcomes.push(await send(next));
-  };
-  await Promise.all(Array.from({ length: concurrency }, racer));
+  const outcomes = await pMap(requests, (request) => send(request), { concurrency });
   table.client.destroy();
   return outcomes;
 };

@@ -1,4 +1,4 @@
-import { fork } from "node:child_process";
+import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { ModelRequest } from "../model/stated-facts.ts";
 
@@ -24,27 +24,24 @@ const WORKER = fileURLToPath(new URL("race-worker.ts", import.meta.url));
 
 const isOutcomes = (message: unknown): message is Outcome[] => Array.isArray(message);
 
+/** A process's next message; rejects when it ends before. */
+const messageOf = (worker: ChildProcess): Promise<unknown> => {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  worker.once("message", resolve);
+  worker.once("exit", (code) => reject(new Error(`A racing process ended with ${code}.`)));
+  return promise;
+};
+
 /** Lets several processes send the requests. All start when the last of them is ready. */
 export const race = async (order: RaceOrder, processes: number): Promise<Outcome[]> => {
   const workers = Array.from({ length: processes }, () => fork(WORKER, { execArgv: [] }));
-  const ready = workers.map(async (worker) => {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    worker.once("message", resolve);
-    worker.once("exit", (code) => reject(new Error(`A racing process ended with ${code}.`)));
-    return promise;
-  });
-  const finished = workers.map(async (worker, index) => {
-    await Promise.all(ready);
-    const outcomes = Promise.withResolvers<Outcome[]>();
-    worker.once("message", (message) => {
-      if (isOutcomes(message)) outcomes.resolve(message);
-    });
-    worker.once("exit", (code) => outcomes.reject(new Error(`A racing process ended with ${code}.`)));
-    worker.send({ ...order, requests: order.requests.filter((_, place) => place % processes === index) });
-    return outcomes.promise;
-  });
   try {
-    return (await Promise.all(finished)).flat();
+    await Promise.all(workers.map(messageOf));
+    const outcomes = workers.map((worker, index) => {
+      worker.send({ ...order, requests: order.requests.filter((_, place) => place % processes === index) });
+      return messageOf(worker);
+    });
+    return (await Promise.all(outcomes)).filter(isOutcomes).flat();
   } finally {
     for (const worker of workers) worker.kill();
   }

@@ -5,7 +5,7 @@ import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { checkInvariants } from "../../../testing/support/table/invariants.ts";
 import { createTestTable, type TestTable } from "../../../testing/support/table/table.ts";
 import { CATALOG } from "../model/model-client.ts";
-import type { IosFact, ModelRequest } from "../model/stated-facts.ts";
+import { NOTHING_STATED, type IosFact, type ModelRequest } from "../model/stated-facts.ts";
 import { race, type Outcome } from "./race.ts";
 
 const PROCESSES = 3;
@@ -56,12 +56,11 @@ test.each(rounds)(
     const requests = Array.from({ length: REQUESTS }, (_, index): ModelRequest => {
       const person = index % PERSONS;
       return {
+        ...NOTHING_STATED,
         isNotification: false,
         environment: "production",
         appTransaction: `70${person}`,
         facts: random() < 0.8 ? [aFact(person, index, random() < 0.6)] : [],
-        renewals: [],
-        answers: [],
         claim: { account: ACCOUNTS[Math.floor(random() * ACCOUNTS.length)] ?? "a", by: "credential" },
       };
     });

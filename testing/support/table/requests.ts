@@ -1,6 +1,14 @@
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import type { TestTable } from "./table.ts";
 
+/** A transaction's failure by another write at the same time. */
+export const transactionConflict = (): Error =>
+  new TransactionCanceledException({
+    message: "Transaction cancelled",
+    CancellationReasons: [{ Code: "TransactionConflict" }],
+    $metadata: {},
+  });
+
 /** The commands that `act` sends to the table. */
 export const requests = async (table: TestTable, act: () => Promise<unknown>): Promise<string[]> => {
   table.sent.length = 0;
@@ -14,11 +22,7 @@ export const meetingAWriteAt = async <T>(table: TestTable, at: number, act: () =
   table.client.middlewareStack.add(
     (next, context) => (args) => {
       if (context["commandName"] === "TransactWriteItemsCommand" && sent++ === at)
-        throw new TransactionCanceledException({
-          message: "Transaction cancelled",
-          CancellationReasons: [{ Code: "TransactionConflict" }],
-          $metadata: {},
-        });
+        throw transactionConflict();
       return next(args);
     },
     { step: "initialize", name: "meeting a write" },

@@ -3,6 +3,7 @@ import { NOW } from "../../../../testing/support/stores/purchases.ts";
 import type { Dice } from "../../dice.ts";
 import { PRODUCTS, type Product } from "../catalog.ts";
 import type { Life } from "../life.ts";
+import type { Rates } from "../rates.ts";
 import {
   appStoreSubscription,
   lifeOfAppStore,
@@ -10,20 +11,6 @@ import {
   type AppStoreSubscription,
   type Period,
 } from "./app-store.ts";
-
-/** Probabilities for each transaction. */
-export interface AppStoreRates {
-  readonly refund: number;
-  /** Of a refund. */
-  readonly takenBack: number;
-  readonly upgrade: number;
-  readonly failure: number;
-  /** Of a renewal: that it is charged ahead. */
-  readonly ahead: number;
-  readonly cancellation: number;
-  readonly change: number;
-  readonly copy: number;
-}
 
 /** Something that the person or the store does at a time, unless what it is about is over by then. */
 interface Plan {
@@ -34,7 +21,7 @@ interface Plan {
 interface Course {
   readonly subscription: AppStoreSubscription;
   readonly dice: Dice;
-  readonly rates: AppStoreRates;
+  readonly rates: Rates;
   /** Days; 0: none. */
   readonly grace: number;
   plans: Plan[];
@@ -180,7 +167,7 @@ const goOn = (course: Course): boolean => {
 };
 
 /** A life of up to two years and a half. */
-export const appStoreLife = (dice: Dice, rates: AppStoreRates): Life => {
+export const appStoreLife = (dice: Dice, rates: Rates): Life => {
   const subscription = appStoreSubscription();
   const course: Course = {
     subscription,

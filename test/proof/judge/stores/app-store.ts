@@ -31,6 +31,13 @@ type Statement = Pick<
   "periodEndsAt" | "willRenew" | "renewsInto" | "graceEndsAt" | "isInBillingRetry" | "expirationIntent"
 > & { readonly from: number };
 
+/** What the person has chosen, and whether a payment fails. */
+interface State {
+  renews: boolean;
+  next: Product;
+  failure: { readonly graceTo: number | null } | null;
+}
+
 export const refundAt = ({ refunds }: Period, moment: number): Refund | undefined =>
   refunds.find(({ at, backAt }) => at <= moment && moment < (backAt ?? Infinity));
 
@@ -54,21 +61,22 @@ const transactionAt = (period: Period, moment: number, isRestored = false): Fact
   return { id, purchases: [aPurchase({ lines: [line] })] };
 };
 
-/** The App Store's own record of one subscription. */
-export const appStoreSubscription = () => {
+/** What the store signs of one subscription as it goes. */
+const appStoreRecord = () => {
   const periods: Period[] = [];
   const statements: Statement[] = [];
   const happenings: Happening[] = [];
-  let [renews, next]: [boolean, Product] = [true, "basic"];
-  let failure: { readonly graceTo: number | null } | null = null;
+  const state: State = { renews: true, next: "basic", failure: null };
 
   const lastOf = (): Period => {
     const last = periods.at(-1);
     if (last === undefined) throw new RangeError("A life begins with a purchase.");
     return last;
   };
+  const statedAt = (moment: number): Statement | undefined =>
+    statements.findLast(({ from }) => from <= moment);
   const statementAt = (moment: number): Happening["statement"] => {
-    const said = statements.findLast(({ from }) => from <= moment);
+    const said = statedAt(moment);
     if (said === undefined) return null;
     const { from: _, ...fields } = said;
     const isInGrace = moment < (said.graceEndsAt ?? 0);
@@ -79,6 +87,7 @@ export const appStoreSubscription = () => {
   };
   /** The store tells of a period, with a renewal info. */
   const tell = (what: Happening["what"], of: Period, at: number, signedAt = at): void => {
+    const { renews, next, failure } = state;
     statements.push({
       from: signedAt,
       periodEndsAt: lastOf().to,
@@ -91,26 +100,52 @@ export const appStoreSubscription = () => {
     const fact = transactionAt(of, signedAt);
     happenings.push({ what, at, signedAt, id: of.id, factAt: () => fact, statement: statementAt(signedAt) });
   };
+  return { periods, happenings, state, lastOf, statedAt, statementAt, tell };
+};
+
+/** What the store answers about a subscription, and what its app holds. */
+const answersOf = ({ periods, statementAt }: ReturnType<typeof appStoreRecord>) => ({
+  /** History and statuses. */
+  answerAt: (moment: number): readonly Fact[] => {
+    const known = periods.filter(({ chargedAt }) => chargedAt <= moment);
+    const said = statementAt(moment);
+    return [...known.map((period) => transactionAt(period, moment)), ...(said === null ? [] : [said.fact])];
+  },
+  /** The latest transaction and its renewal info. */
+  heldAt: (moment: number, revoked: boolean): readonly Fact[] => {
+    const last = periods.findLast(({ chargedAt }) => chargedAt <= moment);
+    const said = statementAt(moment);
+    if (last === undefined || said === null) return [];
+    const isHeld = revoked || refundAt(last, moment) === undefined;
+    return [...(isHeld ? [transactionAt(last, moment)] : []), said.fact];
+  },
+});
+
+/** The App Store's own record of one subscription, and what a person and the store do with it. */
+export const appStoreSubscription = () => {
+  const record = appStoreRecord();
+  const { periods, happenings, state, lastOf, statedAt, tell } = record;
   return {
     periods,
     happenings,
     lastOf,
-    renews: () => renews,
+    ...answersOf(record),
+    renews: () => state.renews,
     /** Whether it was to renew at a moment. */
-    renewedAt: (moment: number) => statements.findLast(({ from }) => from <= moment)?.willRenew === true,
-    next: () => next,
+    renewedAt: (moment: number) => statedAt(moment)?.willRenew === true,
+    next: () => state.next,
     charge(what: "purchase" | "renewal", product: Product, from: number, chargedAt: number): Period {
       const [id, to] = [String(periods.length + 1), from + LENGTHS[product]];
       const [upgradedAt, isOvertaken, refunds, grace] = [null, false, [], null];
       const period = { id, product, from, to, chargedAt, upgradedAt, isOvertaken, refunds, grace };
       periods.push(period);
-      [renews, next, failure] = [true, product, null];
+      Object.assign(state, { renews: true, next: product, failure: null } satisfies State);
       tell(what, period, chargedAt);
       return period;
     },
     /** The person chooses whether it renews, and into what. */
     choose(at: number, willRenew: boolean, into: Product): void {
-      [renews, next] = [willRenew, into];
+      [state.renews, state.next] = [willRenew, into];
       tell("change", lastOf(), at);
     },
     refund(period: Period, at: number, signedAt: number): void {
@@ -124,12 +159,12 @@ export const appStoreSubscription = () => {
     },
     fail(at: number, graceTo: number | null): void {
       const last = lastOf();
-      failure = { graceTo };
+      state.failure = { graceTo };
       if (graceTo !== null) last.grace = { to: graceTo, overAt: graceTo };
       tell("change", last, last.to, at);
     },
     giveUp(at: number): void {
-      [renews, failure] = [false, null];
+      [state.renews, state.failure] = [false, null];
       tell("change", lastOf(), at);
     },
     /** It ended as it was to end. */
@@ -139,20 +174,6 @@ export const appStoreSubscription = () => {
     copy(of: Period, at: number, isRestored: boolean): void {
       const fact = transactionAt(of, at, isRestored);
       happenings.push({ what: "copy", at, signedAt: at, id: of.id, factAt: () => fact, statement: null });
-    },
-    /** History and statuses. */
-    answerAt(moment: number): readonly Fact[] {
-      const known = periods.filter(({ chargedAt }) => chargedAt <= moment);
-      const said = statementAt(moment);
-      return [...known.map((period) => transactionAt(period, moment)), ...(said === null ? [] : [said.fact])];
-    },
-    /** The latest transaction and its renewal info. */
-    heldAt(moment: number, revoked: boolean): readonly Fact[] {
-      const last = periods.findLast(({ chargedAt }) => chargedAt <= moment);
-      const said = statementAt(moment);
-      if (last === undefined || said === null) return [];
-      const isHeld = revoked || refundAt(last, moment) === undefined;
-      return [...(isHeld ? [transactionAt(last, moment)] : []), said.fact];
     },
   };
 };

@@ -3,6 +3,7 @@ import { NOW } from "../../../../testing/support/stores/purchases.ts";
 import type { Dice } from "../../dice.ts";
 import type { GoogleProduct } from "../catalog.ts";
 import type { Happening, Life } from "../life.ts";
+import type { Rates } from "../rates.ts";
 import {
   googleSubscription,
   lifeOfGoogle,
@@ -14,20 +15,10 @@ import {
 
 const MONTH = 30 * DAY;
 
-/** Probabilities for each period. */
-export interface GoogleRates {
-  readonly refund: number;
-  readonly replacement: number;
-  readonly failure: number;
-  readonly cancellation: number;
-  readonly pause: number;
-  readonly pending: number;
-}
-
 interface Course {
   readonly google: GoogleSubscription;
   readonly dice: Dice;
-  readonly rates: GoogleRates;
+  readonly rates: Rates;
   /** Days; 0: none. */
   readonly grace: number;
   now: number;
@@ -222,7 +213,7 @@ const cancel = (course: Course, token: Token): boolean => {
 };
 
 /** A life of up to a year and a half. */
-export const googleLife = (dice: Dice, rates: GoogleRates): Life => {
+export const googleLife = (dice: Dice, rates: Rates): Life => {
   const google = googleSubscription();
   const course: Course = { google, dice, rates, grace: dice.pick([0, 3, 7, 30]), now: NOW };
   const until = NOW + dice.within(DAY, 500 * DAY);

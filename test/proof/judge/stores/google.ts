@@ -4,7 +4,7 @@ import type { SubscriptionState } from "../../../../lib/stores/android-store/ans
 import { provenPurchaseOf, type VerifiedPurchase } from "../../../../lib/stores/android-store/reading.ts";
 import { readSubscription } from "../../../../lib/stores/android-store/subscription.ts";
 import { LEEWAY, type GoogleProduct } from "../catalog.ts";
-import type { Fact, Happening, Life, Span } from "../life.ts";
+import { lifeOf, type Fact, type Happening, type Life, type Span } from "../life.ts";
 
 type State = SubscriptionState extends `SUBSCRIPTION_STATE_${infer Name}` ? Name : never;
 
@@ -143,15 +143,12 @@ export const lifeOfGoogle = ({ tokens, happenings }: GoogleSubscription, now: nu
   const ended = isOver ? Infinity : now + HOUR;
   const answerAt = (moment: number): readonly Fact[] =>
     tokens.filter((token) => isKept(token, moment)).map((token) => answerAbout(token, moment));
-  return {
-    happenings: happenings.toSorted((a, b) => a.at - b.at),
-    isSnapshot: true,
+  return lifeOf({
+    happenings,
     truth: tokens.flatMap(spansOfToken).filter(({ from, to }) => from < to),
     last: now,
     horizon: isRenewing ? Math.max(now, expiry) : ended,
     mayRenew: isRenewing && expiry > now ? { from: expiry - HOUR, to: expiry + DAY - HOUR } : null,
-    lasts: false,
     answerAt,
-    heldAt: answerAt,
-  };
+  });
 };
