@@ -18,11 +18,7 @@ import { linkIosStoreCustomer } from "../../../lib/customers/ios-store-customers
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
-import {
-  askDuePurchases,
-  askQueuesOf,
-  type AskRun,
-} from "../../../lib/customers/asking/ask-due-purchases.ts";
+import { askDuePurchases, askQueuesOf } from "../../../lib/customers/asking/ask-due-purchases.ts";
 import { askApple } from "../../../lib/customers/asking/ask-apple.ts";
 import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
 import { sweepIosStoreNotifications } from "../../../lib/customers/sweep-ios-store-notifications.ts";
@@ -34,7 +30,6 @@ import { refreshingOn } from "../../../operator/composition.ts";
 import { checkInvariants } from "../../../testing/support/table/invariants.ts";
 import { createMemoryTable, type MemoryTable } from "../../../testing/support/table/memory-table.ts";
 import { createWorld, type World } from "../../../testing/support/world.ts";
-import { ANY_PUSH_TOKEN } from "../model/reception.ts";
 import type { Receive, Stores } from "./stores.ts";
 
 /** Bodies of the link endpoints. */
@@ -89,16 +84,31 @@ const composeFunctions = (
     ...composeAndroidStoreReception(configuration),
     ...parts,
     androidStore: createAndroidStore({ ...asking, rootUrl: androidPublisherUrl }),
-    pushTokens: ANY_PUSH_TOKEN,
+    // Who pushes is proved elsewhere.
+    pushTokens: {
+      verify: () =>
+        Promise.resolve({ outcome: "verified" as const, claims: { serviceAccount: "", audience: "" } }),
+      disagreement: () => null,
+    },
   };
-  const fromApple: AskRun["ask"] = (asked, due) => askApple({ ...ios, appStore }, asked, due);
-  const fromGoogle: AskRun["ask"] = (asked, due) => askGoogle(google, asked, due);
+  const refreshIos = composeIosStoreRefresh(configuration);
+  const refreshAndroid = composeAndroidStoreRefresh(configuration);
   return {
     ios,
     google,
     refreshes: [
-      { ...composeIosStoreRefresh(configuration), ...parts, wait: atOnce, ask: fromApple },
-      { ...composeAndroidStoreRefresh(configuration), ...parts, wait: atOnce, ask: fromGoogle },
+      {
+        ...refreshIos,
+        ...parts,
+        wait: atOnce,
+        ask: (async (asked, due) => askApple({ ...ios, appStore }, asked, due)) as typeof refreshIos.ask,
+      },
+      {
+        ...refreshAndroid,
+        ...parts,
+        wait: atOnce,
+        ask: (async (asked, due) => askGoogle(google, asked, due)) as typeof refreshAndroid.ask,
+      },
     ],
     refundSweep: { ...composeAndroidStoreSweep(configuration), ...google },
     notificationSweep: { ...composeIosStoreSweep(configuration), ...ios, note: atOnce, appStore },
