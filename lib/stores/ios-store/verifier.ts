@@ -76,10 +76,12 @@ const SIGNED_AHEAD = 4 * MINUTE;
 const withoutXcode = ({ roots }: Trust): Trust => ({ roots, xcodeCertificates: new Set() });
 
 export const createIosStoreVerifier = (check: SignatureCheck = checkSignature): IosStoreVerifier => {
-  const signers: Signers = { chains: createKnownChains(), headers: createKnownChains(), check };
+  const alone: Signers = { chains: createKnownChains(), headers: createKnownChains(), check, kind: "alone" };
+  const together: Signers = { ...alone, kind: "together" };
   const verifyAll =
     <Payload>(kind: PayloadKind<Payload>): VerifyAll<Payload & Signed> =>
     async (compacts, trust, moment) => {
+      const signers = compacts.length > 1 ? together : alone;
       const verdicts: Promise<Verdict<Payload & Signed>>[] = [];
       for (const [index, compact] of compacts.entries()) {
         // A new signer costs certificate signature checks on this thread: nothing else starts before they are done.
@@ -100,13 +102,13 @@ export const createIosStoreVerifier = (check: SignatureCheck = checkSignature): 
     };
   return {
     verifyAppTransaction: (compact, trust, moment) =>
-      verifySignedPayload(compact, appTransactionKind, signers, trust, moment),
+      verifySignedPayload(compact, appTransactionKind, alone, trust, moment),
     verifyTransaction: (compact, trust, moment) =>
-      verifySignedPayload(compact, transactionKind, signers, trust, moment),
+      verifySignedPayload(compact, transactionKind, alone, trust, moment),
     verifyTransactions: verifyAll(transactionKind),
     verifyRenewalInfos: verifyAll(renewalInfoKind),
     verifyNotification: (compact, trust, moment) =>
-      verifySignedPayload(compact, notificationKind, signers, withoutXcode(trust), moment + SIGNED_AHEAD),
+      verifySignedPayload(compact, notificationKind, alone, withoutXcode(trust), moment + SIGNED_AHEAD),
     verifyNotificationParts: async (notification, given, moment) => {
       const [trust, latest] = [withoutXcode(given), moment + SIGNED_AHEAD];
       const notUnderstood: NotificationPart[] = [];
@@ -116,7 +118,7 @@ export const createIosStoreVerifier = (check: SignatureCheck = checkSignature): 
         kind: PayloadKind<Payload>,
       ): Promise<Verdict<(Payload & Signed) | null>> => {
         if (compact === null) return verified(null);
-        const verdict = await verifySignedPayload(compact, kind, signers, trust, latest);
+        const verdict = await verifySignedPayload(compact, kind, alone, trust, latest);
         if (verdict.outcome === "verified" || !isNotUnderstood(verdict.reason)) return verdict;
         notUnderstood.push(part);
         return verified(null);

@@ -14,7 +14,7 @@ export interface WatchedChecks {
 }
 
 export const watchChecks = (): WatchedChecks => {
-  const done = { first: 0, known: 0 };
+  const done = { first: 0, alone: 0, together: 0 };
   let running = 0;
   let most = 0;
   return {

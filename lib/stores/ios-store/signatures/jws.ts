@@ -77,9 +77,10 @@ export const certificatesOf = ({ header }: CompactJws): Verdict<readonly string[
 /**
  * Ways to check a signature, with the same result.
  * - `first`: for a JWS whose header is new, by `jose`, which parses the header again by its own rules.
- * - `known`: for a JWS whose header is known, on libuv's threads, so that those of one request are verified in parallel.
+ * - `alone`: for one whose header is known, on this thread: another thread's round trip takes longer than the check.
+ * - `together`: for each of several whose headers are known, on libuv's threads, in parallel.
  */
-export type CheckKind = "first" | "known";
+export type CheckKind = "first" | "alone" | "together";
 export type SignatureCheck = (kind: CheckKind, jws: CompactJws, key: KeyObject) => Promise<boolean>;
 
 const checkWhole = async ({ compact }: CompactJws, key: KeyObject): Promise<boolean> => {
@@ -94,11 +95,14 @@ const checkWhole = async ({ compact }: CompactJws, key: KeyObject): Promise<bool
 
 const verifyOnThread = promisify(verify);
 
-export const checkSignature: SignatureCheck = (kind, jws, key) => {
+export const checkSignature: SignatureCheck = async (kind, jws, key) => {
   if (kind === "first") return checkWhole(jws, key);
   const { compact, signature } = jws;
   // ES256 is ECDSA on P-256 (the chain ensures the curve) with SHA-256 over everything before the last dot, in ASCII. The
   // signature is R and S in sequence (RFC 7518, 3.4).
   const signed = Buffer.from(compact.slice(0, compact.lastIndexOf(".")), "latin1");
-  return verifyOnThread("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature);
+  const by = { key, dsaEncoding: "ieee-p1363" } as const;
+  return kind === "alone"
+    ? verify("sha256", signed, by, signature)
+    : verifyOnThread("sha256", signed, by, signature);
 };

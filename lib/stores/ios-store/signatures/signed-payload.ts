@@ -5,7 +5,7 @@ import type { Instant } from "../../../entitlements/time.ts";
 import { verifyChainOnce, type Chain, type KnownChains } from "./chain.ts";
 import { parseJsonObject, type JsonObject } from "./encoding.ts";
 import { ENVIRONMENTS, TIMES } from "../fields.ts";
-import { certificatesOf, splitJws, type CompactJws, type SignatureCheck } from "./jws.ts";
+import { certificatesOf, splitJws, type CompactJws, type CheckKind, type SignatureCheck } from "./jws.ts";
 import type { Signer, Trust } from "./trust.ts";
 import { rejected, verified, type Verdict } from "./verdict.ts";
 
@@ -67,6 +67,8 @@ export interface Signers {
   /** By the exact header of a JWS whose signature was valid. The signature covers it, so no stranger adds one. */
   readonly headers: KnownChains;
   readonly check: SignatureCheck;
+  /** How a JWS is checked whose header is known. */
+  readonly kind: Exclude<CheckKind, "first">;
 }
 
 /** Verifies a JWS whose header is new: its certificates, then the JWS as a whole. */
@@ -105,7 +107,7 @@ export const verifySignedPayload = async <Payload>(
     const signer = await verifySigner(jws, signers, trust);
     if (signer.outcome === "rejected") return signer;
     chain = signer.payload;
-  } else if (!(await signers.check("known", jws, chain.key))) return rejected("signature");
+  } else if (!(await signers.check(signers.kind, jws, chain.key))) return rejected("signature");
 
   const payload = parseJsonObject(jws.payload);
   return payload === null ? rejected("malformed_payload") : readPayload(payload, kind, chain, moment);

@@ -24,12 +24,19 @@ test("twenty JWS of one new chain cost its certificates once, and one signature 
   const { verifier, done } = aVerifier();
   const certificates = spyOn(X509Certificate.prototype, "verify");
   await verifier.verifyTransactions(Array(20).fill(jws), trust, NOW);
-  expect(done).toEqual({ first: 1, known: 19 });
+  expect(done).toEqual({ first: 1, alone: 0, together: 19 });
   expect(certificates).toHaveBeenCalledTimes(3);
   await verifier.verifyTransaction(signJws(aTransaction(), chain, { typ: "JWT" }), trust, NOW);
-  expect(done).toEqual({ first: 2, known: 19 });
+  expect(done).toEqual({ first: 2, alone: 0, together: 19 });
   expect(certificates).toHaveBeenCalledTimes(3);
   certificates.mockRestore();
+});
+
+test("one JWS of a known chain is checked on this thread: another thread takes longer", async () => {
+  const { verifier, verify, done } = aVerifier();
+  await verify(jws);
+  await verifier.verifyTransactions([jws], trust, NOW);
+  expect(done).toEqual({ first: 1, alone: 1, together: 0 });
 });
 
 test("another leaf of the same intermediate makes another chain", async () => {
@@ -45,7 +52,7 @@ test("the header of a refused JWS does not become known", async () => {
   const [header, , signature] = jws.split(".");
   expect(await verify(`${header}.${Buffer.from("{}").toString("base64url")}.${signature}`)).toBe("signature");
   await verify(jws);
-  expect(done).toEqual({ first: 2, known: 0 });
+  expect(done).toEqual({ first: 2, alone: 0, together: 0 });
 });
 
 test("a known chain is trusted only while its root is", async () => {
@@ -58,7 +65,7 @@ test("a known chain must be valid at each JWS's own time", async () => {
   const { verify, done } = aVerifier();
   const before = signJws(aTransaction({ signedDate: TEMPLATES.leaf.notBefore - 1 }), chain);
   expect([await verify(jws), await verify(before)]).toEqual(["verified", "outside_validity"]);
-  expect(done).toEqual({ first: 1, known: 1 });
+  expect(done).toEqual({ first: 1, alone: 1, together: 0 });
 });
 
 test("known chains are bounded, and the oldest is forgotten", () => {
