@@ -258,7 +258,7 @@ describe("bundle bytes", () => {
     ["SynchronizeIosStorePurchases", 363],
     ["LinkIosStoreCustomer", 363],
     ["LinkAndroidStoreCustomer", 645],
-    ["ReceiveIosStoreNotification", 370],
+    ["ReceiveIosStoreNotification", 371],
     ["ReceiveAndroidStoreNotification", 670],
     ["WatchNotifications", 263],
     ["RefreshAndroidStorePurchases", 639],

