@@ -21,18 +21,17 @@ const good = signJws(aTransaction(), chain);
 beforeAll(() => verify(good));
 
 test("a signature is valid however its numbers begin: with zeros, or with a bit that reads as a sign", async () => {
-  const beginnings = new Set<string>();
-  for (let id = 0; beginnings.size < 6 && id < 5000; id += 1) {
+  const byBeginning = new Map<string, string>();
+  for (let id = 0; byBeginning.size < 6 && id < 5000; id += 1) {
     const jws = signJws(aTransaction({ transactionId: String(id) }), chain);
     const signature = Buffer.from(jws.slice(-86), "base64url");
-    const known = beginnings.size;
     for (const at of [0, 32]) {
       const [first = 0] = signature.subarray(at);
-      beginnings.add(`${at} ${first === 0 ? "zero" : first > 0x7f ? "sign" : "plain"}`);
+      byBeginning.set(`${at} ${first === 0 ? "zero" : first > 0x7f ? "sign" : "plain"}`, jws);
     }
-    if (beginnings.size > known) expect(word(await verify(jws))).toBe("verified");
   }
-  expect(beginnings.size).toBe(6);
+  expect(byBeginning.size).toBe(6);
+  for (const jws of byBeginning.values()) expect(word(await verify(jws))).toBe("verified");
 });
 
 /** The verdict on a JWS. Expects the same for a new verifier, for a known header, and beside other JWS. */
