@@ -61,7 +61,7 @@ const OPTIONS = {
   rate: rate("requests a second of a run"),
 };
 
-/** Of a checked manifest only the catalog is used, so it does not matter where its credentials and destinations lead. */
+/** Any address: only the catalog of a checked manifest is used. */
 const ANYWHERE = { trustsOrigin: () => true, allowsDestination: () => true };
 
 /** Reads exports, and says what a run would do. Asks neither a store nor the table. */

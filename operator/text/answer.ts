@@ -35,14 +35,14 @@ export const columns = (rows: readonly (readonly string[])[]): string[] => {
   );
 };
 
-/** Null for what is no time: 0, never, and Infinity, without an end. */
+/** ISO 8601; null for 0 (never) and Infinity (without an end). */
 export const timeOrNull = (instant: Instant | null): string | null =>
   instant === null || instant === 0 || instant === Infinity ? null : isoTime(instant);
 
 type TimeName = "at" | "since" | "until" | "moment" | `${string}${"At" | "Since" | "Until"}`;
 const TIME_NAME = /^(?:at|since|until|moment)$|(?:At|Since|Until)$/;
 
-/** What {@link jsonText} writes: instants are ISO 8601 texts, or null for what is no time. */
+/** A value as {@link jsonText} writes it: its instants are ISO 8601 texts, or null where {@link timeOrNull} is. */
 export type AsJson<Value> = Value extends string | number | boolean | null | undefined
   ? Value
   : Value extends readonly (infer Item)[]

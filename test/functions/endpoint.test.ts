@@ -16,7 +16,7 @@ const readEvent = (pathSegment: string, authorizer: typeof CALLER | null = CALLE
     pathParameters: { applicationAccountIdentifier: pathSegment },
   });
 
-/** What the endpoints of a test log. */
+/** Log lines of the endpoints of a test. */
 let logged: string[];
 beforeEach(() => {
   logged = [];

@@ -8,7 +8,7 @@ const encoded = (bytes: Uint8Array | string): string => Buffer.from(bytes).toStr
 const nested = (depth: number, open = "[", close = "]"): string => open.repeat(depth) + close.repeat(depth);
 const listOf = (values: number, value = "0"): string => `[${Array(values).fill(value).join(",")}]`;
 
-/** What is read of a body, or the issues for which it is refused. */
+/** A body as it is read, or the issues for which it is refused. */
 const read = (body: string, isBase64Encoded = false, mostBytes?: number): unknown => {
   try {
     return readRequestBody({ body, isBase64Encoded }, mostBytes);

@@ -16,9 +16,9 @@ export const idOf = ({ store, name, account, product }: Claim): string => {
 export const lineageIdOf = (claim: Claim): string =>
   claim.lineage === null || claim.name === null ? idOf(claim) : `${claim.store} ${claim.lineage}`;
 
-/** What turned out to be one with another. */
+/** An entry that may be merged into another of its kind. */
 interface Joined<Self> {
-  /** Null: it stands for itself. */
+  /** Null: it is not merged. */
   into: Self | null;
 }
 

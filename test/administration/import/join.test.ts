@@ -1,4 +1,5 @@
 import { sha256, type Claim } from "../../../lib/administration/import/claim.ts";
+import { NOTHING_CLAIMED } from "../../../lib/administration/import/formats/row.ts";
 import {
   applyEntry,
   countClaim,
@@ -14,16 +15,10 @@ import { accountId } from "../../../lib/identifiers.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 
 const aClaim = (transaction: string, account: string, changes: Partial<Claim> = {}): Claim => ({
+  ...NOTHING_CLAIMED,
   account: accountId(account),
   store: "ios-store",
-  app: null,
   name: { kind: "transaction", value: transaction },
-  lineage: null,
-  product: null,
-  kind: null,
-  environment: null,
-  access: null,
-  updatedAt: null,
   ...changes,
 });
 

@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => assertInvariants(table));
 
-/** What is bought, and when Google and the functions fail; moments count from the purchase. */
+/** A purchase, and when Google and the functions fail; moments count from the purchase. */
 interface Lived {
   readonly sold?: object;
   /** Only a notification tells of it: it belongs to no account. */

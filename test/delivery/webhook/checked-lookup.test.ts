@@ -9,7 +9,7 @@ const PUBLIC = "8.8.8.8";
 const PUBLIC_IPV6 = "2606:4700::1111";
 const PRIVATE = "10.0.0.1";
 
-/** What the connection is given: its addresses, or the error. */
+/** The addresses that a connection gets, or the error. */
 const given = async (lookup: NameLookup, options: LookupOptions = { all: true }): Promise<unknown> => {
   const { promise, resolve } = Promise.withResolvers<unknown>();
   createCheckedLookup({ isAnyAddressAllowed: false, lookup })(

@@ -17,6 +17,11 @@ import type { AnsweredLineage } from "../journal.ts";
 import { UNANSWERED, type Asked, type Asking } from "./asking.ts";
 import { verdictOf } from "./verdict.ts";
 
+type AskingApple = Pick<
+  Asking,
+  "appStore" | "application" | "storing" | "only" | "verifier" | "trustedRoots" | "now"
+>;
+
 /** Pages of a person's history, of twenty transactions: far more than any has. A history without an end must not fill the memory. */
 const MOST_PAGES = 500;
 
@@ -28,15 +33,15 @@ interface SignedPerson extends SignedFacts {
 const NO_STATUSES = { signedTransactions: [], signedRenewalInfos: [] };
 
 const askSigned = async (
-  asking: Asking,
+  { appStore }: AskingApple,
   app: AppStoreApp,
   transaction: string,
 ): Promise<AppStoreAnswer<SignedPerson>> => {
-  const history = await askHistory(asking.appStore, app, transaction, (pages) => pages >= MOST_PAGES);
+  const history = await askHistory(appStore, app, transaction, (pages) => pages >= MOST_PAGES);
   if (history.outcome !== "answered") return history;
-  const statuses = await asking.appStore.subscriptionStatuses(app, transaction);
+  const statuses = await appStore.subscriptionStatuses(app, transaction);
   if (statuses.outcome !== "answered" && statuses.outcome !== "unknown") return statuses;
-  const own = await asking.appStore.appTransaction(app, transaction);
+  const own = await appStore.appTransaction(app, transaction);
   if (own.outcome !== "answered" && own.outcome !== "unknown") return own;
   const latest = statuses.outcome === "answered" ? statuses.content : NO_STATUSES;
   return {
@@ -51,7 +56,7 @@ const askSigned = async (
 
 /** The identity in the app transaction, where it verifies and is of the configured app. */
 const identityIn = async (
-  { verifier, trustedRoots, now }: Asking,
+  { verifier, trustedRoots, now }: AskingApple,
   configuration: IosStoreConfiguration,
   compact: string | null,
 ): Promise<VerifiedFacts["identities"]> => {
@@ -82,7 +87,7 @@ const lineagesOf = (
   });
 
 const askIn = async (
-  asking: Asking,
+  asking: AskingApple,
   configuration: IosStoreConfiguration,
   app: AppStoreApp,
   transaction: string,
@@ -131,7 +136,7 @@ const environmentsOf = (
  * Asks the App Store about a person by one of its transactions: in production, then in the sandbox, in the named bundle or
  * in each of the application's.
  */
-export const askPerson = async (asking: Asking, claim: Claim): Promise<Asked> => {
+export const askPerson = async (asking: AskingApple, claim: Claim): Promise<Asked> => {
   const transaction = claim.lineage ?? claim.name?.value ?? "";
   let outcome: Asked = { outcome: "unconfigured" };
   for (const configuration of asking.application.iosStore) {

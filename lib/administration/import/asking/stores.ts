@@ -30,7 +30,7 @@ const PAUSES = [SECOND, 5 * SECOND, 30 * SECOND, MINUTE, 2 * MINUTE, 5 * MINUTE]
 /** Status of an answer that arrived, and cannot be read. */
 const READ = 200;
 
-/** What a request resolves to once the store has refused the credential. */
+/** The outcome of requests after the store has refused the credential: none is sent. */
 export const STOPPED = { outcome: "credential-rejected", status: null, reason: null } as const;
 
 interface Clock {

@@ -38,7 +38,8 @@ const accountIn = (text: string): Pick<Claim, "account"> & Pick<RowReading, "pro
     : { account: null, problems: ["bad-account"] };
 };
 
-const NOTHING_SAID = {
+/** The fields of a claim that a row may leave out. */
+export const NOTHING_CLAIMED = {
   app: null,
   name: null,
   lineage: null,
@@ -56,7 +57,7 @@ export const claimsBy = (
   ...said: readonly (Pick<Claim, "store"> & Partial<Claim>)[]
 ): RowReading => {
   const { account, problems } = accountIn(fieldOf(row, accountColumn));
-  return { claims: said.map((one) => ({ ...NOTHING_SAID, account, ...one })), problems };
+  return { claims: said.map((one) => ({ ...NOTHING_CLAIMED, account, ...one })), problems };
 };
 
 export const fieldOf = (row: Row, column: string): string => row[column]?.trim() ?? "";
