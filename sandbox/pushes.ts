@@ -15,16 +15,15 @@ interface Sender<Push> {
   readonly retryAfter: (push: Push) => number | null;
   /** Called after each try, with the status of its answer; null: there was none in time. */
   readonly note?: (push: Push, status: number | null) => void;
-  /** Milliseconds until a push counts as failed; unset: 10 seconds. */
-  readonly timeout?: number | undefined;
 }
 
+/** Milliseconds until a push counts as failed. */
 const TIMEOUT = 10_000;
 
 /** Resolves with the answer's status; null: there was none in time. */
-const post = async (url: string, sent: RequestInit, timeout: number): Promise<number | null> => {
+const post = async (url: string, sent: RequestInit): Promise<number | null> => {
   try {
-    const signal = AbortSignal.timeout(timeout);
+    const signal = AbortSignal.timeout(TIMEOUT);
     const response = await fetch(url, { ...sent, method: "POST", redirect: "manual", signal });
     await response.arrayBuffer();
     return response.status;
@@ -42,7 +41,6 @@ export const createPushQueue = <Push extends WaitingPush>({
   isTaken,
   retryAfter,
   note = () => undefined,
-  timeout = TIMEOUT,
 }: Sender<Push>) => {
   const waiting = new Set<Push>();
   /** First tries, which are sent at once and so are no events to come. */
@@ -53,7 +51,7 @@ export const createPushQueue = <Push extends WaitingPush>({
 
   const send = async (push: Push): Promise<void> => {
     const address = url();
-    const status = address === null ? null : await post(address, await request(push), timeout);
+    const status = address === null ? null : await post(address, await request(push));
     // A push that was forgotten meanwhile is neither noted nor sent again.
     if (!waiting.delete(push) || address === null) return;
     note(push, status);

@@ -22,8 +22,6 @@ export interface IosStoreOptions extends DefaultApp {
   readonly now: () => Instant;
   /** Address of the notifications; null: none are sent. */
   readonly notificationUrl: string | null | (() => string | null);
-  /** Milliseconds until a notification counts as failed; unset: 10 seconds. */
-  readonly pushTimeout?: number;
   /** API key of the Server API's clients; unset: a new one. */
   readonly serverKey?: ServerKey;
   /** State as {@link TimedStore.save} wrote it; null: nothing was sold. */
@@ -59,9 +57,8 @@ export type IosStoreSandbox = ReturnType<typeof createIosStoreSandbox>;
  */
 export const createIosStoreSandbox = (options: IosStoreOptions) => {
   const { prefix, signer, now, notificationUrl, saved, serverKey = createServerKey() } = options;
-  const pushes = createPushes(
-    () => (typeof notificationUrl === "function" ? notificationUrl() : notificationUrl),
-    options.pushTimeout,
+  const pushes = createPushes(() =>
+    typeof notificationUrl === "function" ? notificationUrl() : notificationUrl,
   );
   const publish = (notices: readonly Notice[], dueAt: Instant): void => {
     for (const notice of notices) {

@@ -56,7 +56,7 @@ const resultOf = (status: number | null): string => {
 export type Pushes = ReturnType<typeof createPushes>;
 
 /** Sends notifications, resends those that were not accepted, and remembers each try. */
-export const createPushes = (url: () => string | null, timeout: number | undefined) => {
+export const createPushes = (url: () => string | null) => {
   /** By payload, in the order of the first tries. */
   const history = new Map<string, SentPush>();
 
@@ -71,7 +71,6 @@ export const createPushes = (url: () => string | null, timeout: number | undefin
   };
   const queue = createPushQueue<PendingPush>({
     url,
-    timeout,
     request: ({ signedPayload }) =>
       Promise.resolve({
         headers: { "content-type": "application/json" },
