@@ -29,23 +29,28 @@ export interface Catalog {
   readonly sellsIn: (store: Store) => boolean;
 }
 
-const keyOf = (
-  store: Store,
-  { productIdentifier, basePlanIdentifier = null, purchaseOptionIdentifier = null }: ProductReference,
-): string => JSON.stringify([store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier]);
+const nameOf = (store: Store, productIdentifier: string): string => `${store} ${productIdentifier}`;
+
+const isOf =
+  (basePlan: string | null, purchaseOption: string | null) =>
+  ({ basePlanIdentifier, purchaseOptionIdentifier }: CatalogProduct): boolean =>
+    basePlanIdentifier === basePlan && purchaseOptionIdentifier === purchaseOption;
 
 export const catalogOf = (
   displayNames: ReadonlyMap<string, string>,
   products: readonly CatalogProduct[],
 ): Catalog => {
-  const index = new Map(products.map((product) => [keyOf(product.store, product), product]));
+  const named = Map.groupBy(products, ({ store, productIdentifier }) => nameOf(store, productIdentifier));
   const stores = new Set(products.map((product) => product.store));
   return {
     displayNames,
     products,
-    productOf: (store, reference) =>
-      index.get(keyOf(store, reference)) ??
-      index.get(keyOf(store, { productIdentifier: reference.productIdentifier })),
+    productOf: (store, { productIdentifier, basePlanIdentifier = null, purchaseOptionIdentifier = null }) => {
+      const mapped = named.get(nameOf(store, productIdentifier));
+      return (
+        mapped?.find(isOf(basePlanIdentifier, purchaseOptionIdentifier)) ?? mapped?.find(isOf(null, null))
+      );
+    },
     sellsIn: (store) => stores.has(store),
   };
 };

@@ -2,7 +2,7 @@ import { customerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import type { Catalog } from "./catalog.ts";
 import { lastAccess } from "./entitlements.ts";
-import { grantingLines, referenceText, sameLines, type Purchase } from "./purchase.ts";
+import { byReference, grantingLines, sameLines, type Purchase } from "./purchase.ts";
 import { sameRenewal } from "./renewal.ts";
 import type { Instant } from "./time.ts";
 import { timelineOf } from "./timeline.ts";
@@ -50,34 +50,20 @@ const endsOf = (purchase: Purchase, catalog: Catalog): ReadonlyMap<string, Insta
 const lasts = ({ lines }: Purchase): boolean =>
   lines.some(({ nature }) => nature === "auto_renewable" || nature === "non_consumable");
 
-interface Ranked {
-  readonly purchase: Purchase;
-  /** Place among the purchases of its entitlements, the best one; 0: it ends last. Null: it never gives access. */
-  readonly rank: number | null;
-}
-
-/** Ranks purchases by their ends within each entitlement and environment; those without access come last. */
-const ranked = (purchases: readonly Purchase[], catalog: Catalog): readonly Ranked[] => {
-  const groups = new Map<string, { readonly purchase: Purchase; readonly end: Instant }[]>();
-  for (const purchase of purchases)
-    for (const [grant, end] of endsOf(purchase, catalog)) {
-      const name = `${purchase.environment} ${grant}`;
-      groups.set(name, [...(groups.get(name) ?? []), { purchase, end }]);
-    }
+/**
+ * Place of each purchase among those of its entitlements and environment, the best one; 0: it ends last. One that never
+ * gives access has none. Equal ends keep the order given.
+ */
+const ranksOf = (purchases: readonly Purchase[], catalog: Catalog): ReadonlyMap<Purchase, number> => {
+  const ends = purchases.flatMap((purchase) =>
+    Array.from(endsOf(purchase, catalog), ([grant, end]) => ({ purchase, grant, end })),
+  );
   const ranks = new Map<Purchase, number>();
-  for (const group of groups.values())
+  for (const group of Map.groupBy(ends, ({ purchase, grant }) => `${purchase.environment} ${grant}`).values())
     group
-      .toSorted(
-        (a, b) => compare(b.end, a.end) || compare(referenceText(a.purchase), referenceText(b.purchase)),
-      )
+      .sort((a, b) => compare(b.end, a.end))
       .forEach(({ purchase }, rank) => ranks.set(purchase, Math.min(ranks.get(purchase) ?? Infinity, rank)));
-  return purchases
-    .map((purchase) => ({ purchase, rank: ranks.get(purchase) ?? null }))
-    .sort(
-      (a, b) =>
-        compare(a.rank ?? Infinity, b.rank ?? Infinity) ||
-        compare(referenceText(a.purchase), referenceText(b.purchase)),
-    );
+  return ranks;
 };
 
 /**
@@ -86,28 +72,37 @@ const ranked = (purchases: readonly Purchase[], catalog: Catalog): readonly Rank
  * {@link HELD_PER_ENTITLEMENT} that end last, within {@link HOLDINGS_BYTES}. Sorted by reference, so that equal
  * purchases give equal holdings.
  *
- * @param isHeld whether a purchase, by {@link referenceText}, is held already: the catalog may be a minute old
+ * @param purchases of two with the same reference, the last counts
+ * @param isHeld whether a purchase, by its reference, is held already: the catalog may be a minute old
  */
 export const holdingsOf = (
   purchases: Iterable<Purchase>,
   catalog: Catalog,
   isHeld: (reference: string) => boolean = () => false,
 ): Purchase[] => {
-  const granting = [...purchases]
-    .map((purchase) => ({ ...purchase, lines: grantingLines(purchase) }))
-    .filter(({ lines }) => lines.length > 0);
+  const granting = Array.from(byReference(purchases), ([reference, purchase]) => ({
+    reference,
+    purchase: { ...purchase, lines: grantingLines(purchase) },
+  }))
+    .filter(({ purchase }) => purchase.lines.length > 0)
+    .sort((a, b) => compare(a.reference, b.reference));
+  const ranks = ranksOf(
+    granting.map(({ purchase }) => purchase),
+    catalog,
+  );
+  const rankOf = ({ purchase }: (typeof granting)[number]): number => ranks.get(purchase) ?? Infinity;
+  const held = new Set<Purchase>();
   let room = HOLDINGS_BYTES;
-  return ranked(granting, catalog)
-    .filter(({ purchase, rank }) => {
-      const isMapped = purchase.lines.some((line) => catalog.productOf(purchase.store, line) !== undefined);
-      if (!isMapped && !lasts(purchase) && !isHeld(referenceText(purchase))) return false;
-      const bytes = bytesOf(purchase);
-      if ((rank !== null && rank >= HELD_PER_ENTITLEMENT) || bytes > room) return false;
-      room -= bytes;
-      return true;
-    })
-    .map(({ purchase }) => purchase)
-    .sort((a, b) => compare(referenceText(a), referenceText(b)));
+  for (const one of granting.toSorted((a, b) => compare(rankOf(a), rankOf(b)))) {
+    const { purchase, reference } = one;
+    const isMapped = purchase.lines.some((line) => catalog.productOf(purchase.store, line) !== undefined);
+    if (!isMapped && !lasts(purchase) && !isHeld(reference)) continue;
+    const bytes = bytesOf(purchase);
+    if ((ranks.get(purchase) ?? 0) >= HELD_PER_ENTITLEMENT || bytes > room) continue;
+    room -= bytes;
+    held.add(purchase);
+  }
+  return granting.flatMap(({ purchase }) => (held.has(purchase) ? [purchase] : []));
 };
 
 /** Whether two holdings of a purchase have equal lines, replacements and renewal infos. */

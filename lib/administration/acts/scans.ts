@@ -3,7 +3,6 @@ import { DIRECTORY_AGE_MILLISECONDS } from "../../applications/directory.ts";
 import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { SECOND } from "../../duration.ts";
 import { holdingsOf, sameHoldings } from "../../entitlements/holdings.ts";
-import { referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import type { Look } from "../../telling/look.ts";
@@ -44,7 +43,7 @@ const reprojectCustomer = async (
     const { purchases } = await findOwnership(application, stored.identifier);
     // The index may not list the newest purchases yet; the holdings have them.
     const known = [...stored.holdings, ...purchases.map(({ purchase }) => purchase)];
-    const holdings = holdingsOf(new Map(known.map((one) => [referenceText(one), one])).values(), catalog);
+    const holdings = holdingsOf(known, catalog);
     if (sameHoldings(stored.holdings, holdings)) return "unchanged";
     const change = operatorChange(application, stored, { holdings }, now(), tellsChanges(described));
     const written = await write(change);

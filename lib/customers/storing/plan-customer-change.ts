@@ -185,7 +185,7 @@ const projectionOf = (
 ): ((purchases: readonly Purchase[]) => readonly Purchase[]) => {
   // The catalog may be a minute old, so only a re-projection drops holdings that it no longer maps.
   const isHeld = (reference: string): boolean => before.has(reference);
-  return (purchases) => holdingsOf(new Map([...before, ...byReference(purchases)]).values(), catalog, isHeld);
+  return (purchases) => holdingsOf([...before.values(), ...purchases], catalog, isHeld);
 };
 
 const heldBy = (customers: readonly (StoredCustomer | null)[]): ReadonlyMap<string, Purchase> =>

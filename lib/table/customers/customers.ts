@@ -10,7 +10,7 @@ import type { ApplicationId, CustomerId } from "../../identifiers.ts";
 import { pause as briefly } from "../../pause.ts";
 import { keyText, type Key } from "../dynamodb/key.ts";
 import { eachKeyOnce, queryItems, readItems, readTogether } from "../dynamodb/reads.ts";
-import { parseItem, parseItems, type Item, type Table } from "../dynamodb/table.ts";
+import { keyIn, parseItem, parseItems, type Item, type Table } from "../dynamodb/table.ts";
 import { ITEMS_PER_TRANSACTION } from "../dynamodb/transactions.ts";
 import { keys, partitions, prefixes } from "../keys.ts";
 import {
@@ -148,25 +148,21 @@ export const createCustomerTable = (table: Table): CustomerTable => {
       const identityKeys = identities.map((identity) => keys.identity(application, identity));
       const purchaseKeys = purchases.map((purchase) => keys.purchase(application, purchase));
       const found = await readItems(table, [...identityKeys, ...purchaseKeys]);
-      const isErased = (key: Key): boolean => {
-        const item = found(key);
-        return item !== undefined && isTombstone(item) && parseItem(tombstoneItem, item).erasedUntil > moment;
-      };
-      const living = (key: Key): readonly Item[] => {
-        const item = found(key);
-        return item === undefined || isTombstone(item) ? [] : [item];
-      };
-      const stored = purchaseKeys.flatMap(living).map(storedPurchase);
+      const identityItems = identityKeys.map(found);
+      const purchaseItems = purchaseKeys.map(found);
+      const isErased = (item: Item | undefined): boolean =>
+        item !== undefined && isTombstone(item) && parseItem(tombstoneItem, item).erasedUntil > moment;
+      const isLiving = (item: Item | undefined): item is Item => item !== undefined && !isTombstone(item);
+      const stored = purchaseItems.filter(isLiving).map(storedPurchase);
       return {
         erasedPurchases: new Set(
-          purchases.filter((purchase) => isErased(keys.purchase(application, purchase))).map(referenceText),
+          purchases.filter((_, index) => isErased(purchaseItems[index])).map(referenceText),
         ),
-        erasedIdentity: identityKeys.some(isErased),
-        identities: identityKeys.map((key) => {
-          const [item] = living(key);
-          if (item === undefined) return null;
+        erasedIdentity: identityItems.some(isErased),
+        identities: identityItems.map((item) => {
+          if (!isLiving(item)) return null;
           const { customer, customerVersion = 0 } = parseItem(identityItem, item);
-          return { item: keyText(key), customer, customerVersion };
+          return { item: keyText(keyIn(item)), customer, customerVersion };
         }),
         purchases: new Map(stored.map((one) => [referenceText(one.purchase), one])),
       };

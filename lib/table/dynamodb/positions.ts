@@ -102,8 +102,9 @@ export const positional = <Fields extends Readonly<Record<string, Codec<unknown>
     (stored) => {
       const values = stored as readonly Encoded<unknown>[];
       const decoded: Record<string, unknown> = {};
-      for (const [index, [name, { decode }]] of known.entries())
+      known.forEach(([name, { decode }], index) => {
         decoded[name] = decode(values[index] as Encoded<unknown>);
+      });
       if (values.length > known.length) decoded["further"] = values.slice(known.length);
       return decoded as Named<Fields>;
     },

@@ -31,7 +31,7 @@ const grownFrom = (statements: readonly (readonly Purchase[])[], catalog = CATAL
     const known = [...said.keys()].flatMap((reference) => stored.get(reference) ?? []);
     const joined = byReference(joinAll([...known, ...said.values()]));
     for (const [reference, purchase] of joined) stored.set(reference, purchase);
-    held = holdingsOf(new Map([...byReference(held), ...joined]).values(), catalog);
+    held = holdingsOf([...held, ...joined.values()], catalog);
   }
   return held;
 };
