@@ -1,8 +1,8 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
-import { DAY, MINUTE } from "../duration.ts";
+import { DAY, HOUR, MINUTE } from "../duration.ts";
 import { isOverAt, productKindOf, referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { inHourlyOrder } from "../queues/turns.ts";
+import { fromAnotherPlace } from "../queues/turns.ts";
 import { purchasesOfToken } from "../stores/android-store/purchase-token.ts";
 import type {
   AndroidStore,
@@ -101,7 +101,7 @@ const readPeriod = async (context: PeriodContext): Promise<PeriodOutcome> => {
   const { sweep, application, period, until } = context;
   const { voided, isWhole } = await listVoided(context);
   // What a run has no time for, and a few about which the store is silent for good, do not hide others.
-  const inOrder = inHourlyOrder(voided, ({ purchaseToken }) => purchaseToken, sweep.now());
+  const inOrder = fromAnotherPlace(voided, HOUR, sweep.now());
   let [found, unanswered, isLeft] = [0, 0, false];
   for (const due of await toAsk(context, inOrder)) {
     const asked = sweep.now() >= until ? null : await askGoogle(sweep, application, due);

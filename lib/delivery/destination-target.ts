@@ -2,10 +2,10 @@ import type { Application } from "../applications/application.ts";
 import type { Destination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import { failingOf } from "../queues/health.ts";
 import { turnOf, type Run } from "../queues/work-off.ts";
 import { ACCOUNT_CHANGED, CHANGES_KEPT_MILLISECONDS } from "../telling/change.ts";
 import type { Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";
-import { failingOf } from "./destination-health.ts";
 import type { Message } from "./message.ts";
 import type { SendOutcome } from "./send-outcome.ts";
 import {

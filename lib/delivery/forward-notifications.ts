@@ -1,6 +1,6 @@
 import { forwardsTo, type Application } from "../applications/application.ts";
+import { failingOf } from "../queues/health.ts";
 import { turnOf, type Run } from "../queues/work-off.ts";
-import { failingOf } from "./destination-health.ts";
 import {
   FORWARDS_KEPT_MILLISECONDS,
   type Forward,

@@ -1,7 +1,8 @@
 import type { Instant } from "../entitlements/time.ts";
+import type { Failing } from "../queues/health.ts";
 import type { Outcome, Turn, Work } from "../queues/work-off.ts";
 import type { DestinationReference, WaitingItems } from "./delivery-queue.ts";
-import { GONE, nextTry, pausesOf, type Failing } from "./destination-health.ts";
+import { GONE, nextTry, pausesOf } from "./destination-health.ts";
 import type { ForwardReference } from "./forward-queue.ts";
 import type { SendOutcome } from "./send-outcome.ts";
 

@@ -19,6 +19,22 @@ export interface QueueHealth<Reason extends string = string> {
 
 export const HEALTHY: QueueHealth<never> = { failures: 0, because: null, failingSince: null, pausedUntil: 0 };
 
+/** Since when, until when and why nothing is tried. */
+export interface Failing<Reason extends string = string> {
+  readonly because: Reason;
+  /** First failure in a row. */
+  readonly failingSince: number;
+  readonly until: number;
+}
+
+/** Null: the other end answers. */
+export const failingOf = <Reason extends string>({
+  because,
+  failingSince,
+  pausedUntil: until,
+}: QueueHealth<Reason>): Failing<Reason> | null =>
+  because === null || failingSince === null ? null : { because, failingSince, until };
+
 /** A sign that the other end of a queue is down. */
 export interface Down<Reason extends string> {
   readonly because: Reason;

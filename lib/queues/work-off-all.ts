@@ -1,4 +1,7 @@
-import { fromOthersEachMinute } from "./turns.ts";
+import { MINUTE } from "../duration.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import { onceLoaded } from "../once.ts";
+import { fromAnotherPlace } from "./turns.ts";
 import type { Run, Turn, WorkedOff } from "./work-off.ts";
 
 /** A run over several queues. */
@@ -31,7 +34,7 @@ export const workOffAll = async (
 ): Promise<ReadonlyMap<string, WorkedOff>> => {
   const { now, untilNextLook, onFailure } = run;
   const known = new Map(first);
-  const ready = new Set(fromOthersEachMinute([...first.keys()], atOnce, now()));
+  const ready = new Set(fromAnotherPlace([...first.keys()], MINUTE, now()));
   const working = new Map<string, Promise<void>>();
   const left = new Map<string, WorkedOff>();
   let looks = 0;
@@ -75,4 +78,39 @@ export const workOffAll = async (
     if (isHeldUp && now() < until) await lookAgain();
   }
   return left;
+};
+
+/** A run over the queues of all applications. */
+export interface RunOfApplications<Application extends object> extends RunOfAll {
+  /** Applications, possibly cached. One that cannot be read is reported, and left out. */
+  readonly directory: { byIdentifier(identifier: ApplicationId): Promise<Application | null> };
+  /** All applications of the table. */
+  readonly applications: () => Promise<readonly ApplicationId[]>;
+}
+
+/**
+ * As {@link workOffAll}, for the queues of all applications.
+ *
+ * @param turnsOf an application's queues, by name
+ * @param only applications to begin with; the others have their turns while one of these holds the run up. Unset: all
+ */
+export const workOffApplications = async <Application extends object>(
+  run: RunOfApplications<Application>,
+  turnsOf: (application: Application) => Iterable<readonly [name: string, turn: Turn]>,
+  { only, ...together }: Omit<Together, "others"> & { readonly only?: readonly ApplicationId[] | undefined },
+): Promise<ReadonlyMap<string, WorkedOff>> => {
+  const read = (identifiers: readonly ApplicationId[]) =>
+    Promise.all(
+      identifiers.map(async (identifier) =>
+        run.directory.byIdentifier(identifier).catch((error: unknown) => {
+          run.onFailure(error);
+          return null;
+        }),
+      ),
+    );
+  const turnsOfAll = async (identifiers: readonly ApplicationId[]) =>
+    new Map((await read(identifiers)).flatMap((application) => (application ? [...turnsOf(application)] : [])));
+  const first = await turnsOfAll(only ?? (await run.applications()));
+  const others = onceLoaded(async () => turnsOfAll(await run.applications()));
+  return workOffAll(first, run, { ...together, ...(only !== undefined && { others }) });
 };

@@ -1,25 +1,19 @@
-import { tellsChanges, type Application, type ApplicationDirectory } from "../applications/application.ts";
-import { findApplications } from "../applications/find-applications.ts";
+import { tellsChanges, type Application } from "../applications/application.ts";
 import { MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { onceLoaded } from "../once.ts";
 import { HEALTHY, type Lease } from "../queues/health.ts";
-import { turnOf, type Outcome, type Turn, type Work } from "../queues/work-off.ts";
-import { workOffAll, type RunOfAll } from "../queues/work-off-all.ts";
+import { turnOf, type Outcome, type Work } from "../queues/work-off.ts";
+import { workOffApplications, type RunOfApplications } from "../queues/work-off-all.ts";
 import type { ChangeTable, TellingTurn } from "./change-table.ts";
 import { tellAccounts, type AccountLooks, type TellingStep } from "./tell-accounts.ts";
 
-export interface TellingRun extends TellingStep, RunOfAll {
-  /** Cached applications, to skip those that tell no changes. */
-  readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
+export interface TellingRun extends TellingStep, RunOfApplications<Application> {
   /**
    * An application as it is now, uncached: no later look would correct what an outdated catalog told, or deliver a
    * version to a destination that was missed.
    */
   readonly currentApplication: (identifier: ApplicationId) => Promise<Application | null>;
-  /** All applications of the table. */
-  readonly applications: () => Promise<readonly ApplicationId[]>;
 }
 
 /** Outcome of a run. */
@@ -150,15 +144,15 @@ export const tellChanges = async (
   only?: readonly ApplicationId[],
 ): Promise<TellingReport> => {
   let told = 0;
-  const turnsOf = async (identifiers: readonly ApplicationId[]): Promise<ReadonlyMap<string, Turn>> => {
-    const found = await findApplications(run.directory, identifiers, run.onFailure);
-    const telling = found.filter(tellsChanges).map(({ identifier }) => identifier);
-    const workOf = (one: ApplicationId) => tellingWork(run, one, (versions) => (told += versions));
-    return new Map(telling.map((one) => [one, turnOf(workOf(one), run)]));
-  };
-  const first = await turnsOf(only ?? (await run.applications()));
-  const others = onceLoaded(async () => turnsOf(await run.applications()));
-  const left = await workOffAll(first, run, { atOnce: APPLICATIONS_AT_ONCE, until, others });
+  const left = await workOffApplications(
+    run,
+    (application) => {
+      if (!tellsChanges(application)) return [];
+      const work = tellingWork(run, application.identifier, (versions) => (told += versions));
+      return [[application.identifier, turnOf(work, run)]];
+    },
+    { atOnce: APPLICATIONS_AT_ONCE, until, only },
+  );
   const ages = [...left.values()].flatMap(({ oldest }) => (oldest === null ? [] : run.now() - oldest));
   return { told, oldest: Math.max(0, ...ages) };
 };

@@ -1,12 +1,11 @@
-import { type Application, type ApplicationDirectory, storesOf } from "../../applications/application.ts";
-import { findApplications } from "../../applications/find-applications.ts";
+import { storesOf, type Application } from "../../applications/application.ts";
 import type { Environment, Store } from "../../contract/schemas.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../duration.ts";
 import { referenceText, selectsNothing } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { ApplicationId } from "../../identifiers.ts";
+import { failingOf, type Failing } from "../../queues/health.ts";
 import { eachAlone, turnOf, type Outcome, type Work } from "../../queues/work-off.ts";
-import { workOffAll, type RunOfAll } from "../../queues/work-off-all.ts";
+import { workOffApplications, type RunOfApplications } from "../../queues/work-off-all.ts";
 import { givenUpAt } from "../../stores/android-store/acknowledgement-deadline.ts";
 import { type DueAsk, type AskOutcome, askAfterFailure, type Said } from "./ask.ts";
 import type { AskQueues, PauseReason } from "./ask-queue.ts";
@@ -14,12 +13,10 @@ import type { CustomerTable } from "../storing/customer-table.ts";
 import type { StoredPurchase } from "../storing/records.ts";
 import type { StoreInEnvironment } from "./store-in-environment.ts";
 
-export interface AskRun extends RunOfAll {
+export interface AskRun extends RunOfApplications<Application> {
   readonly store: Store;
-  readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
   readonly queues: AskQueues;
   readonly table: Pick<CustomerTable, "findFacts" | "findCustomers">;
-  readonly applications: () => Promise<readonly ApplicationId[]>;
   /** Asks the store about a purchase, and stores its answer. Rejects if this service fails. */
   readonly ask: (application: Application, due: DueAsk) => Promise<AskOutcome>;
 }
@@ -30,12 +27,7 @@ export const ASKED_PER_SECOND = 30;
 /** Apple allows a tenth in its sandbox. Google counts test purchases with all others. */
 export const ASKED_PER_SECOND_IN_SANDBOX = 3;
 
-export interface PausedQueue extends StoreInEnvironment {
-  readonly because: PauseReason;
-  /** First failure in a row. */
-  readonly failingSince: Instant;
-  readonly until: Instant;
-}
+export type PausedQueue = StoreInEnvironment & Failing<PauseReason>;
 
 /** Acknowledgements of purchases that belong to an account. */
 export interface AcknowledgementReport {
@@ -206,10 +198,9 @@ const reportWaiting = async (context: QueueContext): Promise<void> => {
   const due = await run.queues.of(reference).due(moment, COUNTED);
   const [oldest] = due;
   if (oldest === undefined) return;
-  const { because, failingSince, pausedUntil: until } = await run.queues.healthOf(reference);
-  if (because !== null)
-    progress.paused.push({ ...reference, because, failingSince: failingSince ?? moment, until });
-  if (because !== "credential-rejected" && reference.environment === "production")
+  const failing = failingOf(await run.queues.healthOf(reference));
+  if (failing !== null) progress.paused.push({ ...reference, ...failing });
+  if (failing?.because !== "credential-rejected" && reference.environment === "production")
     progress.oldest = Math.max(progress.oldest, moment - oldest.dueAt);
   for (const one of due)
     if (one.acknowledgement !== null && (await isDelivered(context, one))) countPending(context, one);
@@ -249,14 +240,15 @@ export const askQueuesOf = (application: Application, store: Store): readonly St
  */
 export const askDuePurchases = async (run: AskRun, until: Instant): Promise<AskReport> => {
   const progress = nothingYet();
-  const applications = await findApplications(run.directory, await run.applications(), run.onFailure);
-  const queues = applications.flatMap((application) =>
-    askQueuesOf(application, run.store).map((reference) => ({ run, progress, application, reference })),
-  );
-  const nameOf = ({ reference }: QueueContext): string => JSON.stringify(reference);
-  const turns = new Map(queues.map((queue) => [nameOf(queue), turnOf(workOn(queue), run)]));
-  const left = await workOffAll(turns, run, { atOnce: QUEUES_AT_ONCE, until });
-  const waiting = queues.filter((queue) => left.get(nameOf(queue))?.state === "waiting");
+  const queues = new Map<string, QueueContext>();
+  const turnsOf = (application: Application) =>
+    askQueuesOf(application, run.store).map((reference) => {
+      const [name, queue] = [JSON.stringify(reference), { run, progress, application, reference }];
+      queues.set(name, queue);
+      return [name, turnOf(workOn(queue), run)] as const;
+    });
+  const left = await workOffApplications(run, turnsOf, { atOnce: QUEUES_AT_ONCE, until });
+  const waiting = [...left].flatMap(([name, { state }]) => (state === "waiting" && queues.get(name)) || []);
   await Promise.all(waiting.map(async (queue) => reportWaiting(queue).catch(run.onFailure)));
   return progress;
 };

@@ -3,7 +3,7 @@ import type { Store } from "../../contract/schemas.ts";
 import { DAY, HOUR, MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId } from "../../identifiers.ts";
-import { inHourlyOrder } from "../../queues/turns.ts";
+import { fromAnotherPlace } from "../../queues/turns.ts";
 import { storesInEnvironments, type StoreInEnvironment } from "../asking/store-in-environment.ts";
 
 /**
@@ -130,7 +130,7 @@ export const sweepApplications = async (
     report.found += found;
     report.behind += behind;
   };
-  for (const identifier of inHourlyOrder(await run.applications(), (one) => one, run.now()))
+  for (const identifier of fromAnotherPlace(await run.applications(), HOUR, run.now()))
     await sweeping(async () => {
       const application = await run.directory.byIdentifier(identifier);
       if (application === null) return { found: 0, behind: 0 };
