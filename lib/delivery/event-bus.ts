@@ -7,6 +7,7 @@ import {
 } from "@aws-sdk/client-eventbridge";
 import { chunks } from "../chunks.ts";
 import { within } from "../pause.ts";
+import { unansweredBecause, type Unanswered } from "../unanswered.ts";
 import { SENDER, type Message } from "./message.ts";
 import { ATTEMPT_MILLISECONDS, failedBecause, type FailureReason, type SendOutcome } from "./send-outcome.ts";
 
@@ -57,20 +58,20 @@ const outcomeOf = (result: PutEventsResultEntry | undefined): SendOutcome => {
   return ErrorCode === undefined ? DELIVERED : failedWith(STATUSES[ErrorCode] ?? 400);
 };
 
-const NETWORK: readonly (readonly [RegExp, FailureReason])[] = [
-  [/^ETIMEDOUT$/, "timeout"],
-  [/^(ENOTFOUND|EAI_AGAIN)$/, "name"],
-  [/CERT|SIGNATURE|TLS|SSL|EPROTO/, "tls"],
-  [/^HPE_/, "protocol"],
-  [/^E[A-Z]+$/, "connect"],
-];
+const NETWORK: Readonly<Record<Unanswered, FailureReason>> = {
+  nameNotResolved: "name",
+  connection: "connect",
+  tls: "tls",
+  timeout: "timeout",
+};
 
-/** Checks the code before the name: the SDK calls a reset connection a `TimeoutError` too. */
-const networkFailure = ({ name, code }: { readonly name?: unknown; readonly code?: unknown }) => {
-  const [, reason] = NETWORK.find(([pattern]) => typeof code === "string" && pattern.test(code)) ?? [];
-  if (reason !== undefined) return reason;
-  if (name === "TimeoutError") return "timeout";
-  return name === "SyntaxError" ? "protocol" : null;
+const networkFailure = (error: {
+  readonly name?: unknown;
+  readonly code?: unknown;
+}): FailureReason | null => {
+  const word = unansweredBecause(error);
+  if (word !== null) return NETWORK[word];
+  return error.name === "SyntaxError" || String(error.code).startsWith("HPE_") ? "protocol" : null;
 };
 
 /** The outcome of every entry if the whole request failed. */

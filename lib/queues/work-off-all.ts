@@ -109,7 +109,9 @@ export const workOffApplications = async <Application extends object>(
       ),
     );
   const turnsOfAll = async (identifiers: readonly ApplicationId[]) =>
-    new Map((await read(identifiers)).flatMap((application) => (application ? [...turnsOf(application)] : [])));
+    new Map(
+      (await read(identifiers)).flatMap((application) => (application ? [...turnsOf(application)] : [])),
+    );
   const first = await turnsOfAll(only ?? (await run.applications()));
   const others = onceLoaded(async () => turnsOfAll(await run.applications()));
   return workOffAll(first, run, { ...together, ...(only !== undefined && { others }) });

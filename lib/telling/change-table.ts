@@ -4,7 +4,24 @@ import type { Lease } from "../queues/health.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { StateDigest } from "./account-state.ts";
 import type { ChangeData, ChangePlace } from "./change.ts";
-import type { Look } from "./look.ts";
+
+/** Write of a customer that may have changed its account. */
+export interface LookCause {
+  readonly customer: CustomerId;
+  /** The customer's version after the write; for an erasure, its last version. */
+  readonly version: number;
+  /** Customers whose items in the account the write put, changed or deleted. */
+  readonly customers: readonly CustomerId[];
+  readonly erased: boolean;
+}
+
+/** A due look at an account: a comparison of its state with what was last told. */
+export interface Look {
+  readonly account: AccountId;
+  readonly dueAt: Instant;
+  /** Null: time alone may have changed it, or an operator asked. */
+  readonly cause: LookCause | null;
+}
 
 /** An account's last told state. */
 export interface Told {

@@ -9,8 +9,7 @@ import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import { changedIn, digestsOf } from "./account-state.ts";
-import type { AccountTelling, ChangeTable, Told, TellingTurn } from "./change-table.ts";
-import type { Look } from "./look.ts";
+import type { AccountTelling, ChangeTable, Look, Told, TellingTurn } from "./change-table.ts";
 
 export interface TellingStep {
   readonly changes: ChangeTable;
