@@ -19,7 +19,7 @@ import {
   type SweepRun,
 } from "./notifications/sweep.ts";
 
-export interface AndroidStoreSweep extends AndroidStorePurchases, Omit<SweepRun, "now"> {
+export interface AndroidStoreSweep extends AndroidStorePurchases, SweepRun {
   readonly androidStore: AndroidStore;
 }
 

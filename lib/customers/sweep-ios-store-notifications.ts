@@ -11,8 +11,7 @@ import {
   type SweepRun,
 } from "./notifications/sweep.ts";
 
-export interface IosStoreSweep
-  extends Omit<IosStoreReception, "directory">, Omit<SweepRun, "now" | "directory"> {
+export interface IosStoreSweep extends IosStoreReception, SweepRun {
   readonly directory: IosStoreReception["directory"];
   readonly appStore: AppStoreServer;
 }

@@ -1,5 +1,5 @@
-import { storesOf, type Application } from "../../applications/application.ts";
-import type { Environment, Store } from "../../contract/schemas.ts";
+import type { Application } from "../../applications/application.ts";
+import type { Store } from "../../contract/schemas.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../duration.ts";
 import { referenceText, selectsNothing } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
@@ -11,7 +11,7 @@ import { type DueAsk, type AskOutcome, askAfterFailure, type Said } from "./ask.
 import type { AskQueues, PauseReason } from "./ask-queue.ts";
 import type { CustomerTable } from "../storing/customer-table.ts";
 import type { StoredPurchase } from "../storing/records.ts";
-import type { StoreInEnvironment } from "./store-in-environment.ts";
+import { askQueuesOf, storeText, type StoreInEnvironment } from "./store-in-environment.ts";
 
 export interface AskRun extends RunOfApplications<Application> {
   readonly store: Store;
@@ -222,16 +222,6 @@ const workOn = (context: QueueContext): Work<DueAsk, PauseReason, Asked> => {
   };
 };
 
-const ENVIRONMENTS = ["production", "sandbox"] as const satisfies readonly Environment[];
-
-/** The queues of an application: one for each bundle or package, in each environment that a store can be asked about. */
-export const askQueuesOf = (application: Application, store: Store): readonly StoreInEnvironment[] =>
-  storesOf(application)
-    .filter((one) => one.store === store)
-    .flatMap((one) =>
-      ENVIRONMENTS.map((environment) => ({ application: application.identifier, environment, ...one })),
-    );
-
 /**
  * Asks the store about the due purchases of all applications: the queues of all bundles and packages at once, each
  * oldest first. A store that fails, or a rejected credential, pauses its own queue alone.
@@ -243,7 +233,7 @@ export const askDuePurchases = async (run: AskRun, until: Instant): Promise<AskR
   const queues = new Map<string, QueueContext>();
   const turnsOf = (application: Application) =>
     askQueuesOf(application, run.store).map((reference) => {
-      const [name, queue] = [JSON.stringify(reference), { run, progress, application, reference }];
+      const [name, queue] = [storeText(reference), { run, progress, application, reference }];
       queues.set(name, queue);
       return [name, turnOf(workOn(queue), run)] as const;
     });

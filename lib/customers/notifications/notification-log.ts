@@ -2,13 +2,7 @@ import type { ApplicationDirectory } from "../../applications/application.ts";
 import { DAY, MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId } from "../../identifiers.ts";
-import { storesInEnvironments, type StoreInEnvironment } from "../asking/store-in-environment.ts";
-
-const textOf = ({ application, store, environment, bundleOrPackage }: StoreInEnvironment): string =>
-  JSON.stringify([application, store, environment, bundleOrPackage]);
-
-export const isSameNotified = (one: StoreInEnvironment, other: StoreInEnvironment): boolean =>
-  textOf(one) === textOf(other);
+import { notifyingStores, storeText, type StoreInEnvironment } from "../asking/store-in-environment.ts";
 
 /** Time of the last notification of a bundle or package, by the store's clock; may lag by {@link STEP_MILLISECONDS}. */
 export interface LastNotification extends StoreInEnvironment {
@@ -33,8 +27,8 @@ export type NoteNotification = (store: StoreInEnvironment, signedAt: Instant) =>
 export const STEP_MILLISECONDS = 5 * MINUTE;
 
 /**
- * Notes the last notification of each bundle and package, by environment. Remembers what is stored, so that most notifications, and every
- * replay, cost no request.
+ * Notes the last notification of each bundle and package, by environment. Remembers what is stored, so that most
+ * notifications, and every replay, cost no request.
  *
  * @param onFailure takes a failure of the table
  */
@@ -44,7 +38,7 @@ export const createNotificationLog = (
 ): NoteNotification => {
   const stored = new Map<string, Instant>();
   return async (store, signedAt) => {
-    const text = textOf(store);
+    const text = storeText(store);
     if (signedAt < (stored.get(text) ?? -Infinity) + STEP_MILLISECONDS) return;
     try {
       stored.set(text, await raise(store, signedAt));
@@ -68,7 +62,7 @@ const FORGOTTEN_MILLISECONDS = 30 * DAY;
 /** Whether its application still has the bundle or package, and accepts the environment. */
 const isExpected = async ({ directory }: NotificationWatch, last: LastNotification): Promise<boolean> => {
   const application = await directory.byIdentifier(last.application);
-  return application !== null && storesInEnvironments(application).some((one) => isSameNotified(one, last));
+  return application !== null && notifyingStores(application).map(storeText).includes(storeText(last));
 };
 
 /**

@@ -1,20 +1,10 @@
-import type { Application, ApplicationDirectory } from "../../applications/application.ts";
+import type { Application } from "../../applications/application.ts";
 import type { Store } from "../../contract/schemas.ts";
 import { DAY, HOUR, MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { ApplicationId } from "../../identifiers.ts";
 import { fromAnotherPlace } from "../../queues/turns.ts";
-import { storesInEnvironments, type StoreInEnvironment } from "../asking/store-in-environment.ts";
-
-/**
- * Lists that are swept: Apple's failed notifications of each bundle with a key, in each environment, and Google's voided
- * purchases of each package.
- */
-export const sweptStoresOf = (application: Application): readonly StoreInEnvironment[] =>
-  storesInEnvironments({
-    ...application,
-    iosStore: application.iosStore.filter(({ serverApi }) => serverApi !== null),
-  });
+import type { RunOfApplications } from "../../queues/work-off-all.ts";
+import { sweptStores, type StoreInEnvironment } from "../asking/store-in-environment.ts";
 
 /** Time up to which each list was read. */
 export interface Watermarks {
@@ -23,13 +13,12 @@ export interface Watermarks {
   raise(swept: StoreInEnvironment, until: Instant): Promise<void>;
 }
 
-export interface SweepRun {
-  readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
+/** A failure is of one bundle's or package's sweep, which the next run repeats. */
+export interface SweepRun extends Pick<
+  RunOfApplications<Application>,
+  "directory" | "applications" | "now" | "onFailure"
+> {
   readonly watermarks: Watermarks;
-  readonly applications: () => Promise<readonly ApplicationId[]>;
-  readonly now: () => Instant;
-  /** Receives a failure of one bundle's or package's sweep, which the next run repeats. */
-  readonly onFailure: (error: unknown) => void;
 }
 
 /**
@@ -134,7 +123,7 @@ export const sweepApplications = async (
     await sweeping(async () => {
       const application = await run.directory.byIdentifier(identifier);
       if (application === null) return { found: 0, behind: 0 };
-      for (const swept of sweptStoresOf(application).filter((one) => one.store === store))
+      for (const swept of sweptStores(application).filter((one) => one.store === store))
         await sweeping(() => sweepOne(run, swept, (period) => read(application, swept, period), until));
       return { found: 0, behind: 0 };
     });
