@@ -9,8 +9,8 @@ export interface LoadingCache<Name, Value> {
 }
 
 /**
- * Keeps a value for `maximumAgeMilliseconds` from the start of its load. Concurrent requests share one load. A load that
- * fails or finds nothing is not kept. Beyond `maximumEntries` the oldest entry goes.
+ * Values are kept from the start of their load. Concurrent requests share one load; one that fails or finds nothing is
+ * not kept. Beyond `maximumEntries` the oldest goes.
  */
 export const createLoadingCache = <Name, Value>(options: {
   /** `before`: the expired value, if the cache still holds it. */

@@ -6,7 +6,7 @@ const LONGEST_PAUSE_MILLISECONDS = 500;
 export type Pause = (attempt: number) => Promise<void>;
 
 /**
- * Waits before a retry, longer with each attempt. Full jitter keeps colliding writers from meeting again.
+ * Longer with each attempt. Full jitter keeps colliding writers from meeting again.
  *
  * @see https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  */

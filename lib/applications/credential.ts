@@ -72,10 +72,7 @@ export const POLICY_CACHED_SECONDS = 60;
 
 export type CredentialState = "valid" | "expired" | "revoked";
 
-/**
- * A revocation counts at once, so differing clocks do not matter. An expiring credential is valid before its end, not
- * at it.
- */
+/** A revocation counts at once, whatever the clocks say. A credential that expires is no longer valid at its end. */
 export const credentialStateAt = (
   moment: Instant,
   { expiresAt, revokedAt }: Pick<CredentialSummary, "expiresAt" | "revokedAt">,
@@ -102,10 +99,7 @@ export type FindCredential = (keyIdentifier: KeyId) => Promise<Credential | null
 
 const refused = (because: CredentialRefusal): Decision => ({ outcome: "refused", because });
 
-/**
- * Authorizes the value of an `Authorization` header. A missing, malformed or mistyped key is refused without a lookup.
- * Rejects where the lookup fails. The gateway keeps the policy for `POLICY_CACHED_SECONDS`.
- */
+/** Authorizes an `Authorization` header. A malformed key is refused without a lookup. Rejects if the lookup does. */
 export const authorize = async (
   header: string | undefined,
   moment: Instant,

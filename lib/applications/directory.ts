@@ -22,10 +22,7 @@ const hasBundle = ({ iosStore }: Application, bundle: string): boolean =>
 const hasPackage = ({ androidStore }: Application, androidPackage: string): boolean =>
   androidStore.some(({ packageName }) => packageName === androidPackage);
 
-/**
- * A directory with a cache: an answer is at most `maximumAgeMilliseconds` old. Misses are not cached, so a new
- * application, bundle or package is found at once.
- */
+/** Answers at most `maximumAgeMilliseconds` old. Misses are not cached: what is new is found at once. */
 export const createApplicationDirectory = ({
   load,
   applicationOfBundle,

@@ -55,10 +55,7 @@ interface Verifying {
   readonly moment: Instant;
 }
 
-/**
- * Trust for an app transaction. StoreKit testing in Xcode signs with a certificate that only the bundle's own
- * configuration can name; a bundle without one trusts none.
- */
+/** StoreKit testing in Xcode signs with a certificate that only the bundle's own configuration can name. */
 const trustFor = async ({ ports, find }: Verifying, signedAppTransaction: string): Promise<Trust> => {
   const trust = appStoreTrust(ports);
   const bundle = selfSignedBundle(signedAppTransaction);
@@ -110,10 +107,7 @@ const acceptingApp = async ({ find }: Verifying, appTransaction: AppTransaction)
   return { application, configuration };
 };
 
-/**
- * Verifies the whole request before anything is stored. The contract orders the checks, so a request with several faults
- * always gets the same error.
- */
+/** Verifies the whole request, in the contract's order: several faults always give the same error. */
 const verifyRequest = async (
   verifying: Verifying,
   { signedAppTransaction, signedTransactions = [], signedRenewalInfos = [] }: SignedRequest,
@@ -158,7 +152,7 @@ const storeRequest = async (
 };
 
 /**
- * Links a customer of the App Store. The credential names the application.
+ * The credential names the application.
  *
  * @throws ServiceError the errors of the endpoint
  */
@@ -174,7 +168,7 @@ export const linkIosStoreCustomer = async (
 };
 
 /**
- * Stores an app's purchases. The verified bundle names the application. An account is linked as asserted by the client.
+ * The verified bundle names the application; an account is the client's claim.
  *
  * @throws ServiceError the errors of the endpoint
  */

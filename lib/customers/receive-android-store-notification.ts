@@ -45,10 +45,7 @@ const ANSWERED: ReadonlySet<ErrorCode> = new Set([
   "STORE_REJECTED_CREDENTIAL",
 ]);
 
-/**
- * Age up to which a notification is sent again if the store does not know its purchase: longer than most outages,
- * during which it waits too.
- */
+/** Age up to which a notification of an unknown purchase is sent again: longer than most outages. */
 const UNKNOWN_MILLISECONDS = 6 * HOUR;
 
 export interface AndroidStorePush {
@@ -76,8 +73,8 @@ const requireSender = (
 };
 
 /**
- * Whether the store does not know the purchase of its own recent notification: by mistake, or not yet. Unless the app sends
- * the purchase, no other message names it. Clock skew counts in both directions.
+ * The store may not know the purchase of its recent notification by mistake, or not yet, and no other message names it.
+ * Clock skew counts in both directions.
  */
 const mayBecomeKnown = (
   { sentAt }: AndroidStoreNotification,
@@ -128,8 +125,8 @@ const passOnQuestion = async (
 };
 
 /**
- * Uses a notification with an authentic token, then notes it: at most now, as a future time would suppress later notes. A
- * push without one is unused, and without a package only this route's own address can be its audience.
+ * Uses an authentic push, then notes it: at most now, as a future time would suppress later notes. Without a package,
+ * only this route's own address can be its audience.
  */
 const use = async (
   reception: AndroidStoreReception,
@@ -155,11 +152,10 @@ const use = async (
 };
 
 /**
- * Takes a Real-time Developer Notification: a hint that a purchase has changed. The store is asked, its answer is stored,
- * and nothing is linked. What the store asks of the application is passed on.
+ * Takes a Real-time Developer Notification, a hint: the store is asked, its answer is stored, nothing is linked. What
+ * the store asks of the application is passed on.
  *
- * @throws ServiceError the errors of the endpoint; an unexpected failure is `STORE_UNAVAILABLE`, so that the push is sent
- * again
+ * @throws ServiceError the errors of the endpoint; an unexpected failure is `STORE_UNAVAILABLE`: it is pushed again
  */
 export const receiveAndroidStoreNotification = async (
   reception: AndroidStoreReception,

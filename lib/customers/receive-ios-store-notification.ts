@@ -20,10 +20,7 @@ import { passOn } from "./notifications/store-request.ts";
 import { iosStoreFacts, type VerifiedFacts } from "./storing/verified-facts.ts";
 
 export interface IosStoreReception extends IosStoreCustomers, Reception {
-  /**
-   * Queues the notification for the service that a bundle's notifications are forwarded to, as it came. Unset: nothing is
-   * forwarded.
-   */
+  /** Queues the notification, as it came, for the service that takes the bundle's. Unset: none does. */
   readonly forward?: (application: ApplicationId, bundleIdentifier: string) => Promise<void>;
 }
 
@@ -115,12 +112,10 @@ const receive = async (
 };
 
 /**
- * Takes an App Store Server Notification: verifies the envelope and what it carries, stores the facts, and links nothing.
- * The type decides no fact, so a replay writes none. What the store asks of the application is passed on. Each part counts
- * by itself: one in a new form loses no other.
+ * Takes an App Store Server Notification: verifies it, stores its facts, links nothing, and passes on what the store
+ * asks. Its type decides no fact, so a replay writes none. Each part counts by itself.
  *
- * @throws ServiceError the errors of the endpoint; an unexpected failure is `STORE_UNAVAILABLE`, so that the App Store
- * sends the notification again
+ * @throws ServiceError the errors of the endpoint; an unexpected failure is `STORE_UNAVAILABLE`: it is sent again
  */
 export const receiveIosStoreNotification = async (
   ports: IosStoreReception,

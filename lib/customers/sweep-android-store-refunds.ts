@@ -27,8 +27,8 @@ export interface AndroidStoreSweep extends AndroidStorePurchases, SweepRun {
 const UNSEEN_MILLISECONDS = 10 * MINUTE;
 
 /**
- * Age of a period up to which it is read again for a purchase whose answer could not be used, or is a 404: it may be so for
- * good. One about which the store was silent is asked about for as long as the store lists its void.
+ * Age of a period up to which it is read again for an unusable answer or a 404, which may stay so. For a silent store
+ * it is read again for as long as the store lists the void.
  */
 const ASKED_AGAIN_MILLISECONDS = 2 * DAY;
 
@@ -47,8 +47,8 @@ interface PeriodContext {
 }
 
 /**
- * Those of a period's purchases that are known here, not over, and not verified since the end of the period. The store
- * lists a void by when its systems saw it, which may be days after the time that it names.
+ * Purchases known here, not over, and not verified since the period's end: the store lists a void by when its systems
+ * saw it, which may be days after the time that it names.
  */
 const toAsk = async (
   { sweep, application, configuration: { packageName }, period }: PeriodContext,
@@ -71,8 +71,7 @@ const toAsk = async (
 };
 
 /**
- * Reads the list of a period, each token once: whole, or up to a page that the store does not answer, or that time has
- * no room for.
+ * Reads a period's list, each token once: whole, or up to a page that is not answered, or that time has no room for.
  */
 const listVoided = async ({
   sweep: { androidStore, now },
@@ -94,8 +93,8 @@ const listVoided = async ({
 };
 
 /**
- * Reads a period, and asks the store about its purchases. A void alone revokes nothing: it names one order, and a
- * purchase token is shared by all renewals. `lookUpVoided` has the exception.
+ * Asks about a period's purchases. A void revokes nothing, save as `lookUpVoided` says: it names one order, and all
+ * renewals share a purchase token.
  */
 const readPeriod = async (context: PeriodContext): Promise<PeriodOutcome> => {
   const { sweep, application, period, until } = context;

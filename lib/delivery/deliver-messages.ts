@@ -22,11 +22,10 @@ export interface DeliveryReport extends Readonly<DeliveryCounts> {
 const DESTINATIONS_AT_ONCE = 100;
 
 /**
- * Delivers the waiting messages of all applications, all destinations at once. While a slow one holds the run up, the
- * others get what is new.
+ * Delivers the waiting messages of all applications, all destinations at once.
  *
  * @param until nothing starts from this moment on
- * @param only applications to deliver for; unset: all
+ * @param only applications to begin with; unset: all
  */
 export const deliverMessages = async (
   run: DeliveryRun,

@@ -12,7 +12,7 @@ export const GONE: Down<string> = {
 export const isSuspended = ({ because }: Pick<QueueHealth, "because">): boolean => because === GONE.because;
 
 /**
- * Times from a failed attempt to the next one; the last is repeated. They follow the specification's example.
+ * Times from a failed attempt to the next one; the last is repeated.
  *
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
@@ -34,10 +34,7 @@ export const nextTry = (failures: number, moment: Instant, retryAt: Instant | nu
   return Math.max(moment + step, Math.min(retryAt ?? 0, moment + DAY));
 };
 
-/**
- * Pauses of a destination. They stop growing early: the cause may be one message that is never taken, while others wait.
- * Each message has growing pauses of its own.
- */
+/** Short: the cause may be one message that is never taken, while others wait. Each message has its own pauses. */
 const PAUSES = RETRY_PAUSES.slice(0, 2);
 
 /** The pauses are the same for every reason. */

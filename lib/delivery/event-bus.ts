@@ -104,7 +104,7 @@ export const createEventBusSender = (
 
   return {
     /**
-     * Makes one attempt to put messages on a bus: one outcome for each, in their order. 15 seconds for all of them.
+     * Makes one attempt to put messages on a bus: one outcome for each, in their order.
      *
      * @param busArn ARN of a bus in the client's region
      * @throws errors that are not from EventBridge or the network, such as missing credentials

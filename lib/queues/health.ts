@@ -67,8 +67,8 @@ export const afterFailure = <Reason extends string>(
 };
 
 /**
- * The queue's health after a batch. One item that shows the other end up is enough, unless another's failure is for all.
- * Of several reasons, the one with the longest pause counts.
+ * The health after a batch. One item that shows the other end up is enough, unless another's failure is for all. Of
+ * several reasons, the one with the longest pause counts.
  */
 export const afterBatch = <Reason extends string>(
   health: QueueHealth<Reason>,

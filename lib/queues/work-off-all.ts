@@ -22,8 +22,8 @@ interface Together {
 const WAITING: WorkedOff = { state: "waiting", oldest: null };
 
 /**
- * Gives queues of any kinds their turns, by name, several at once, until none has more. While some hold the run up,
- * because their other end is slow, the others are looked at again, except those whose items have to wait.
+ * Gives queues their turns, several at once, until none has more. While some hold the run up, because their other end
+ * is slow, the others are looked at again, except those whose items have to wait.
  *
  * @returns how each queue was left. A failure of one concerns it alone
  */
@@ -91,7 +91,6 @@ export interface RunOfApplications<Application extends object> extends RunOfAll 
 /**
  * As {@link workOffAll}, for the queues of all applications.
  *
- * @param turnsOf an application's queues, by name
  * @param only applications to begin with; the others have their turns while one of these holds the run up. Unset: all
  */
 export const workOffApplications = async <Application extends object>(

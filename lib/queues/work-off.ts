@@ -33,8 +33,8 @@ export interface Work<
   /** Least time from the start of a batch to the next one's. */
   readonly pace: number;
   /**
-   * Acts on a batch: one result for each item, in their order. Null, or a rejection, is this service's fault: the items
-   * have failed, and show nothing of the other end.
+   * One result for each item, in their order. Null, or a rejection, is this service's fault: the items have failed, and
+   * show nothing of the other end.
    */
   readonly act: (items: readonly Item[]) => Promise<readonly (Result | null)[]>;
   /** Moves an item that failed to its next step, or out of the queue, if it does not stay. Null: acting on it was rejected. */
@@ -90,10 +90,8 @@ export const eachAlone =
     );
 
 /**
- * The item that probes whether the other end is back: the newest, in turn with one at a place that changes each time,
- * as the oldest may be those that cause the failures.
- *
- * @param tries probes so far
+ * The item that probes whether the other end is back: the newest, in turn with one at a changing place, as the oldest
+ * may be those that cause the failures.
  */
 const probeAmong = <Item>(due: readonly Item[], tries: number): readonly Item[] => {
   const place = tries % 2 === 1 ? due.length - 1 : (tries / 2) % due.length;
@@ -172,7 +170,7 @@ const workBatches = async <Item, Reason extends string, Result extends Outcome<R
 
 /**
  * Works off a queue for a turn, or until it is empty or paused: under its lease, oldest first, at its pace. In a queue
- * that fails, a single item probes. What failed moves to its next step.
+ * that fails, a single item probes.
  */
 export const turnOf =
   <Item, Reason extends string, Result extends Outcome<Reason>>(

@@ -82,10 +82,7 @@ export interface ChangeTable {
   /** Takes the right to tell, or extends the worker's own; null: another worker has it. */
   take(application: ApplicationId, lease: Lease, moment: Instant): Promise<TellingTurn | null>;
   release(application: ApplicationId, lease: Pick<Lease, "worker">): Promise<void>;
-  /**
-   * Whether every later read sees all writes of the looks' transactions. A read may see only part of one, even its
-   * look.
-   */
+  /** Whether later reads see all of the looks' transactions. A read may see only part of one, even its look. */
   areApplied(application: ApplicationId, looks: readonly Look[]): Promise<boolean>;
   /** Last told state of each account, in the order of the accounts. */
   toldOf(application: ApplicationId, accounts: readonly AccountId[]): Promise<readonly Told[]>;
@@ -97,8 +94,8 @@ export interface ChangeTable {
   /** Number of an account's items in a telling's transaction, without the sequence's own. */
   itemsOf(account: AccountTelling, destinations: readonly Destination[]): number;
   /**
-   * Empties the changes before the account's last one. If that one has no customers, keeps only the told version, under
-   * a keyed hash of the account. This completes the erasure's looks. Safe to repeat after an interruption.
+   * Empties the changes before the account's last. If that has no customers, keeps only the version, under a keyed
+   * hash. Completes the erasure's looks. Safe to repeat.
    */
   forget(application: ApplicationId, account: AccountId, looks: readonly Look[]): Promise<void>;
   /** One transaction. `conflict`: another worker tells, or the told state has changed; read again. */

@@ -33,9 +33,7 @@ export const START = Buffer.from("start").toString("base64url");
 
 const CURSOR = /^(\d{4}-\d{2}-\d{2}) (0|[1-9]\d{0,15})$/;
 
-/**
- * Place before an application's first change. A day back, as the teller's clock may be behind; expires like any other.
- */
+/** Place before the first change. A day back, as the teller's clock may be behind; expires like any other. */
 export const beforeAll = (now: Instant): ChangePlace => ({ day: dayOf(now - DAY), sequence: 0 });
 
 /**
@@ -72,10 +70,8 @@ const LIMIT = 100;
 const BYTES = 4_000_000;
 
 /**
- * Changes without a gap between them, up to a place of the sequence. A read may see part of a transaction: changes
- * after a gap are left for the next request.
+ * Changes up to a place of the sequence. A read may see part of a transaction: those after a gap are left for later.
  *
- * @param after null: from the oldest kept
  * @throws ServiceError `CURSOR_EXPIRED` where the gap begins before the first of the days
  */
 const withoutGaps = async function* (
@@ -111,11 +107,9 @@ const shownAs = (data: ChangeData, { toldAt, place }: FeedChange): AccountChange
 });
 
 /**
- * Changes of all accounts of an application in the order in which they were told, after a cursor or from the oldest
- * kept. The last cursor returns an empty list and itself.
+ * Changes of all accounts in the order in which they were told, after a cursor or from the oldest kept.
  *
- * @throws ServiceError `INVALID_REQUEST` where the cursor is malformed; `CURSOR_EXPIRED` where changes after it are no
- * longer kept
+ * @throws ServiceError `INVALID_REQUEST` for a malformed cursor; `CURSOR_EXPIRED`
  */
 export const readChanges = async (
   { feed, now }: FeedReading,

@@ -57,10 +57,7 @@ const lostBy = (seen: Seen): readonly CustomerId[] => {
   return seen.told.digest.customers.filter((customer) => !own.has(customer));
 };
 
-/**
- * Gained customers left for a later version: losses are told first, and only {@link CUSTOMERS_AT_ONCE} are gained at
- * once.
- */
+/** Gained customers for a later version: losses are told first, and {@link CUSTOMERS_AT_ONCE} are gained at once. */
 const waitingIn = (seen: Seen): ReadonlySet<CustomerId> =>
   new Set(gainedBy(seen).slice(lostBy(seen).length > 0 ? 0 : CUSTOMERS_AT_ONCE));
 
@@ -93,8 +90,8 @@ interface Moves {
 }
 
 /**
- * Also reads the accounts from which others have gained customers, because losses are told first. Null: a customer is
- * in two accounts, so one of the reads is outdated.
+ * Also reads the accounts from which others gained customers: losses are told first. Null: a read is outdated, as a
+ * customer is in two accounts.
  */
 const withLosers = async (
   step: TellingStep,
@@ -186,8 +183,8 @@ const inTransactions = (
 };
 
 /**
- * Tells accounts that may have changed. A loss is told before the gain by another account, so that nobody who follows
- * the changes sees a purchase entitle two accounts.
+ * Tells accounts that may have changed. A loss is told before the gain by another account: no follower of the changes
+ * sees a purchase entitle two.
  */
 export const tellAccounts = async (
   step: TellingStep,

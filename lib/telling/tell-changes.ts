@@ -9,10 +9,7 @@ import type { ChangeTable, TellingTurn } from "./change-table.ts";
 import { tellAccounts, type AccountLooks, type TellingStep } from "./tell-accounts.ts";
 
 export interface TellingRun extends TellingStep, RunOfApplications<Application> {
-  /**
-   * An application as it is now, uncached: no later look would correct what an outdated catalog told, or deliver a
-   * version to a destination that was missed.
-   */
+  /** As it is now, uncached: no later look would correct what an outdated catalog told, or a missed destination. */
   readonly currentApplication: (identifier: ApplicationId) => Promise<Application | null>;
 }
 
@@ -63,12 +60,7 @@ const dueAccounts = async (
   }
 };
 
-/**
- * Tells for one application: its accounts with due looks are a queue, whose lease holds the place in its sequence. An
- * account that fails stays due.
- *
- * @param onTold receives the number of versions told
- */
+/** An application's accounts with due looks are a queue, whose lease holds the place in its sequence. */
 const tellingWork = (
   run: TellingRun,
   identifier: ApplicationId,
@@ -132,11 +124,10 @@ const tellingWork = (
 };
 
 /**
- * Processes the due looks of all applications that tell changes, and tells the accounts that differ from what was last
- * told. One worker at a time tells for an application.
+ * Tells the accounts that differ from what was last told. One worker at a time tells for an application.
  *
  * @param until nothing starts from this moment on
- * @param only applications to tell for; unset: all
+ * @param only applications to begin with; unset: all
  */
 export const tellChanges = async (
   run: TellingRun,

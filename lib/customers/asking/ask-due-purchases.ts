@@ -47,10 +47,7 @@ export interface AskReport {
   readonly asked: number;
   /** Questions that failed and are repeated later. */
   readonly failed: number;
-  /**
-   * Age in milliseconds of the oldest production question that is still due; 0: none. Queues that a rejected credential
-   * pauses are left out.
-   */
+  /** Age of the oldest due production question, save in queues that a rejected credential pauses; 0: none. */
   readonly oldest: number;
   readonly paused: readonly PausedQueue[];
   readonly acknowledgements: AcknowledgementReport;
@@ -66,10 +63,7 @@ const NEAR_MILLISECONDS = DAY;
 /** Due items of a paused queue that are read, to count its acknowledgements. */
 const COUNTED = 100;
 
-/**
- * Pauses of a queue. A store that is down is retried often enough for a renewal leeway of 15 minutes; a rejected key
- * needs a person.
- */
+/** A store that is down is retried within a renewal leeway of 15 minutes; a rejected key needs a person. */
 const PAUSES: Readonly<Record<PauseReason, readonly number[]>> = {
   unavailable: [0.5, 1, 2, 4, 5].map((minutes) => minutes * MINUTE),
   "credential-rejected": [5, 15, 60].map((minutes) => minutes * MINUTE),
@@ -138,10 +132,7 @@ const read = async (
   return known.purchases.get(referenceText(purchase));
 };
 
-/**
- * Whether somebody has got a purchase: it belongs to an account, and of a one-time purchase a product was selected.
- * A notification alone selects none.
- */
+/** Whether somebody has got a purchase: it has an account, and of a one-time purchase a product was selected. */
 const isDelivered = async (context: QueueContext, due: DueAsk): Promise<boolean> => {
   const stored = await read(context, due);
   if (stored === undefined || selectsNothing(stored.purchase)) return false;
@@ -223,8 +214,7 @@ const workOn = (context: QueueContext): Work<DueAsk, PauseReason, Asked> => {
 };
 
 /**
- * Asks the store about the due purchases of all applications: the queues of all bundles and packages at once, each
- * oldest first. A store that fails, or a rejected credential, pauses its own queue alone.
+ * Asks the store about the due purchases of all applications. A store's failure pauses its own queue alone.
  *
  * @param until no batch starts from this moment on
  */

@@ -11,10 +11,7 @@ export interface LastNotification extends StoreInEnvironment {
 
 /** Last notifications as stored. */
 export interface NotificationTimes {
-  /**
-   * Stores the time, unless the stored one is later, or earlier by less than {@link STEP_MILLISECONDS}. Returns the
-   * stored time.
-   */
+  /** Stores the time, unless the stored one is later or less than {@link STEP_MILLISECONDS} earlier; the stored one. */
   raise(store: StoreInEnvironment, signedAt: Instant): Promise<Instant>;
   ofApplication(application: ApplicationId): Promise<readonly LastNotification[]>;
   all(): Promise<readonly LastNotification[]>;
@@ -26,12 +23,7 @@ export type NoteNotification = (store: StoreInEnvironment, signedAt: Instant) =>
 /** Minimum time between two notes of a bundle or package: a flood causes one write in five minutes. */
 export const STEP_MILLISECONDS = 5 * MINUTE;
 
-/**
- * Notes the last notification of each bundle and package, by environment. Remembers what is stored, so that most
- * notifications, and every replay, cost no request.
- *
- * @param onFailure takes a failure of the table
- */
+/** Notes last notifications. Remembers what is stored, so that most notifications, and replays, cost no request. */
 export const createNotificationLog = (
   { raise }: Pick<NotificationTimes, "raise">,
   onFailure: (error: unknown) => void,
@@ -65,10 +57,7 @@ const isExpected = async ({ directory }: NotificationWatch, last: LastNotificati
   return application !== null && notifyingStores(application).map(storeText).includes(storeText(last));
 };
 
-/**
- * Bundles and packages with production notifications within 30 days, but none for a day. A sandbox is silent whenever
- * nobody tests.
- */
+/** Those with production notifications within 30 days, but none for a day. A sandbox is silent when nobody tests. */
 export const watchNotifications = async (watch: NotificationWatch): Promise<readonly LastNotification[]> => {
   const moment = watch.now();
   const silent: LastNotification[] = [];

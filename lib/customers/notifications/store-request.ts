@@ -65,10 +65,7 @@ export interface VerifiedNames {
 /** Attempts before a missing customer counts as gone: it may be new. */
 const ATTEMPTS = 4;
 
-/**
- * Owner of the first owned purchase, or else of the first owned identity; aliases are followed. Two reads. Null: nobody, or
- * an erased customer.
- */
+/** Owner of the first owned purchase, else identity; aliases are followed. Null: nobody, or an erased customer. */
 const findOwner = async (
   { table, pause, now }: RequestPassing,
   application: ApplicationId,
@@ -89,10 +86,9 @@ const findOwner = async (
 };
 
 /**
- * Passes a store's question on to all destinations of the application. Does nothing if there is no destination, or the
- * request has ended.
+ * Passes a store's question on to all destinations, unless it has ended.
  *
- * @returns whether the request waits for a destination
+ * @returns whether it waits for a destination
  */
 export const passOn = async (
   passing: RequestPassing,

@@ -21,18 +21,15 @@ export interface SweepRun extends Pick<
   readonly watermarks: Watermarks;
 }
 
-/**
- * Outcome of a run: failed notifications read, or voided purchases answered about, with repeats; and sweeps that did
- * not reach the present.
- */
+/** Notifications read, or voided purchases answered about, with repeats; sweeps that did not reach the present. */
 export interface SweepReport {
   readonly found: number;
   readonly behind: number;
 }
 
 /**
- * Outcome of one period. `left`: it was read, but must be read again for an entry that the store did not answer about.
- * `stopped`: the store did not answer, or time is up; the period is read again, and later ones wait.
+ * `left`: read, but to be read again for an entry that the store did not answer about. `stopped`: the store did not
+ * answer, or time is up; it is read again, and later periods wait.
  */
 export type PeriodOutcome = { readonly outcome: "read" | "left" | "stopped"; readonly found: number };
 
@@ -57,10 +54,7 @@ const BEFORE_DROPPED = HOUR;
 /** Allowance for clock skew: a store refuses times in its future. */
 const CLOCKS_DIFFER = MINUTE;
 
-/**
- * First period of a run. Each next one is twice as long, up to the longest: so every run makes progress, however long the
- * list is, and what follows a period that is read again is not read again whole.
- */
+/** First period of a run. Each next one is twice as long: every run makes progress, however long the list is. */
 const FIRST_PERIOD = 4 * HOUR;
 const LONGEST_PERIOD = DAY;
 
@@ -72,7 +66,7 @@ export type ReadPeriod = (
 ) => Promise<PeriodOutcome>;
 
 /**
- * Reads one list from its watermark to the present, period by period.
+ * Reads one list from its watermark to the present.
  *
  * @param until no period begins from this moment on
  */
@@ -100,10 +94,7 @@ const sweepOne = async (
   return { found, behind: isLeft ? 1 : 0 };
 };
 
-/**
- * Sweeps the store's lists of all applications, one after the other. A failure does not stop the others. If silent
- * stores use up the time, the order of the next hour gives other applications their turn.
- */
+/** Sweeps the lists of all applications, one after the other; the next hour's run begins with another. */
 export const sweepApplications = async (
   run: SweepRun,
   store: Store,

@@ -38,10 +38,7 @@ export interface StoredCustomer {
   readonly survivorVersion: number;
 }
 
-/**
- * A purchase, and the customer it was stored for, possibly an alias by now. Every write increments the revision, so that
- * new facts are never joined with outdated ones.
- */
+/** A purchase, and the customer it was stored for, possibly an alias by now. Every write raises the revision. */
 export interface StoredPurchase {
   readonly revision: number;
   readonly purchase: Purchase;

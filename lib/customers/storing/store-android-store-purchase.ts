@@ -211,10 +211,7 @@ const learnOfPredecessor =
     return true;
   };
 
-/**
- * Reads the purchase that continues because its replacement was never paid. It adds no identity, and its own question
- * makes up for a failure.
- */
+/** Reads the purchase that goes on because its replacement was never paid. Its own question makes up for a failure. */
 const readWhatGoesOn = async (context: PackageContext, purchaseToken: string): Promise<void> => {
   const found = await lookUpSubscription(context, purchaseToken);
   if (found === null) return;
@@ -223,9 +220,8 @@ const readWhatGoesOn = async (context: PackageContext, purchaseToken: string): P
 };
 
 /**
- * Stores a verified Android-store purchase, and acknowledges it if the store waits for that and the purchase belongs to
- * an account, even if this request's link is refused. An older purchase that it replaces and that is unknown here is
- * looked up and stored first.
+ * Stores a verified purchase, and acknowledges it if the store waits for that and it belongs to an account, even if
+ * this link is refused. An unknown purchase that it replaces is looked up and stored first.
  *
  * @throws ServiceError as `storeFacts` does
  */

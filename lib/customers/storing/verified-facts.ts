@@ -68,10 +68,7 @@ export const statedPurchases = ({ purchases, renewals }: Stated): readonly Purch
 export const namesNobody = ({ identities, purchases }: VerifiedFacts): boolean =>
   identities.length + purchases.length === 0;
 
-/**
- * Divides facts into those that name a person, and renewal infos of lineages that they neither prove nor mention. Null:
- * there are none.
- */
+/** Facts that name a person, and renewal infos of lineages that they neither prove nor mention. Null: none. */
 export const divideFacts = (
   facts: VerifiedFacts,
 ): { readonly own: VerifiedFacts | null; readonly others: VerifiedFacts | null } => {
@@ -108,9 +105,9 @@ const newPerson = (): Person => ({ names: new Set(), purchases: new Set() });
 const HOLDER = "the app transaction id";
 
 /**
- * The facts by person, the app transaction id's first. Anybody may send another's old copy without a credential, so what
- * comes together proves nothing: purchases are one person's by a shared app transaction id, by a lineage that names
- * another, or by a customer that has both. Xcode's ids name nobody, and its certificate is the developer's own.
+ * The facts by person, the app transaction id's first. Anybody may send another's old copy, so what comes together
+ * proves nothing: purchases are one person's by a shared app transaction id, by a lineage that names another, or by a
+ * customer that has both. Xcode's ids name nobody, and its certificate is the developer's own.
  */
 export const personsIn = (facts: VerifiedFacts, { known, living }: Owners): readonly VerifiedFacts[] => {
   const { identities, purchases, environment, isChosenByClient = false } = facts;

@@ -23,9 +23,7 @@ export class LookupError extends Error {
   }
 }
 
-/**
- * Shares a lookup in flight. The system's resolver has few threads, which connections to one slow name would occupy.
- */
+/** Shares a lookup in flight: one slow name would occupy the few threads of the system's resolver. */
 const shared = (lookup: NameLookup): NameLookup => {
   const underWay = new Map<string, Promise<readonly string[]>>();
   const start = (name: string): Promise<readonly string[]> => {
@@ -39,8 +37,8 @@ const shared = (lookup: NameLookup): NameLookup => {
 };
 
 /**
- * A `lookup` for `net.connect`, which connects to the addresses returned here: nothing can change between the check and
- * the connection. A name with any address that is not public is refused, because any of its addresses may be used.
+ * A `lookup` for `net.connect`: nothing changes between the check and the connection. A name with any address that is
+ * not public is refused, as any of its addresses may be used.
  */
 export const createCheckedLookup = (
   options: AddressRules & { readonly lookup: NameLookup },

@@ -17,8 +17,8 @@ const USER_INFORMATION = /^[^:]*:[\s/\\]*[^/?#\\]*@/;
 const isLocalName = (host: string): boolean => /(^|\.)localhost\.?$/.test(host);
 
 /**
- * Why a URL cannot be a destination, as a sentence for a person; null: it can. The addresses of its host are checked at
- * each attempt. `URL` normalizes every notation of an IPv4 address (decimal, hexadecimal, octal, short).
+ * Why a URL cannot be a destination, as a sentence; null: it can. The addresses of its host are checked at each
+ * attempt. `URL` normalizes every notation of an IPv4 address.
  */
 export const checkDestinationUrl = (
   text: string,

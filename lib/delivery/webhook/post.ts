@@ -43,11 +43,9 @@ const dropBody = (response: http.IncomingMessage, stop: () => void): void => {
 };
 
 /**
- * Sends one POST and resolves with the status of its answer, redirects included. Never rejects.
- *
- * A status that has arrived counts, whatever happens to the body: the receiver has decided, and an accepted message
- * would only be sent twice. The body still has until the deadline, because some receivers work while they write it, and
- * stop if the connection closes.
+ * Sends one POST and resolves with the status of its answer, redirects included. Never rejects. A status that has
+ * arrived counts, whatever happens to the body: the receiver has decided. The body still has until the deadline,
+ * because some receivers work while they write it.
  */
 export const post = ({ url, headers, text, agent, deadline }: Post): Promise<PostResult> => {
   const { promise, resolve } = Promise.withResolvers<PostResult>();

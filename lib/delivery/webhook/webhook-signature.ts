@@ -17,8 +17,7 @@ export interface WebhookHeaders {
 const IDENTIFIER = /^[!-\-/-~]+$/;
 
 /**
- * Headers that sign a webhook at the moment of an attempt, one signature for each secret: during a rotation the receiver
- * verifies with the old one or the new one.
+ * Headers that sign a webhook at the moment of an attempt, one signature for each secret.
  *
  * @throws TypeError if the identifier is not visible ASCII without a dot, or there is no secret
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md

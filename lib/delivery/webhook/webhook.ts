@@ -23,10 +23,7 @@ export interface WebhookSenderOptions extends AddressRules {
   readonly attemptMilliseconds?: number;
 }
 
-/**
- * The agents use the checked lookup, so every connection was checked when it was made. No TLS session is resumed: each
- * connection verifies the certificate, whatever the environment says.
- */
+/** Every connection is checked when it is made, and verifies the certificate: no TLS session is resumed. */
 const agentsOf = ({ Agent }: typeof http | typeof https, options: Pick<https.AgentOptions, "lookup">) => {
   const common = {
     ...options,
@@ -47,8 +44,7 @@ const LONGEST_WAIT = DAY;
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
- * Parses `Retry-After`: seconds, or an HTTP date. Null where it is absent, malformed, or names no later time; at most 24
- * hours ahead.
+ * Parses `Retry-After`, at most 24 hours ahead. Null: absent, malformed, or no later time.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
  */
@@ -83,10 +79,7 @@ export const createTextSender = ({
   const plain = agentsOf(http, checked);
 
   return {
-    /**
-     * Makes one attempt to POST a text. Only a 2xx is a delivery, and redirects are not followed. A failed attempt is a
-     * value.
-     */
+    /** Makes one attempt to POST a text. Only a 2xx is a delivery; redirects are not followed. Failure is a value. */
     send: async (
       target: string,
       text: string,
@@ -112,9 +105,8 @@ export const createWebhookSender = (options: WebhookSenderOptions) => {
   const { send } = createTextSender(options);
   return {
     /**
-     * As {@link createTextSender}'s.
+     * As {@link createTextSender}'s; during a rotation with two secrets.
      *
-     * @param secrets secrets to sign with; two during a rotation
      * @throws TypeError where `signedHeaders` does
      */
     send: async (url: string, message: Message, secrets: readonly Uint8Array[]): Promise<SendOutcome> => {
