@@ -1,4 +1,3 @@
-/** Values loaded on demand and kept for a while. */
 export interface LoadingCache<Name, Value> {
   /** Null: there is no such value. Rejects if its load does. */
   get(name: Name): Promise<Value | null>;
@@ -19,7 +18,6 @@ export const createLoadingCache = <Name, Value>(options: {
   readonly now: () => number;
   readonly maximumAgeMilliseconds: number;
   readonly maximumEntries: number;
-  /** Cache key of a name. */
   readonly textOf: (name: Name) => string;
 }): LoadingCache<Name, Value> => {
   const entries = new Map<string, { readonly since: number; readonly value: Promise<Value | null> }>();

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const LONGEST_PAUSE_MILLISECONDS = 500;
 
-/** Waits before an attempt after the first. */
 export type Pause = (attempt: number) => Promise<void>;
 
 /**

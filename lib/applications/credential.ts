@@ -84,7 +84,6 @@ export const credentialStateAt = (
 /** Why a key is refused, for the operator's log: the caller gets the same answer for all of them. */
 type CredentialRefusal = "malformed" | "unknown" | Exclude<CredentialState, "valid">;
 
-/** Outcome of authorizing a request. */
 export type Decision =
   | {
       readonly outcome: "authorized";
@@ -94,7 +93,6 @@ export type Decision =
     }
   | { readonly outcome: "refused"; readonly because: CredentialRefusal };
 
-/** Finds a credential by its key identifier; null where there is none. */
 export type FindCredential = (keyIdentifier: KeyId) => Promise<Credential | null>;
 
 const refused = (because: CredentialRefusal): Decision => ({ outcome: "refused", because });

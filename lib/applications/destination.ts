@@ -12,9 +12,7 @@ export interface WebhookDestination extends NamedDestination {
   readonly secretEpochs: readonly Instant[];
 }
 
-/** An EventBridge bus that receives events. */
 export interface EventBusDestination extends NamedDestination {
-  /** ARN of the bus. */
   readonly eventBus: string;
 }
 

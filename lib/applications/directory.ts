@@ -4,7 +4,6 @@ import type { ApplicationId } from "../identifiers.ts";
 import { createLoadingCache } from "../loading-cache.ts";
 import type { Application, ApplicationDirectory } from "./application.ts";
 
-/** Source of a directory's applications. */
 export interface ApplicationLoader {
   load(identifier: ApplicationId): Promise<Application | null>;
   applicationOfBundle(bundleIdentifier: string): Promise<ApplicationId | null>;

@@ -8,7 +8,6 @@ import type { AppStoreServerKey } from "../stores/ios-store/server-api/server-to
 export interface AndroidStoreNotifications {
   /** E-mail address of the subscription's service account. */
   readonly serviceAccount: string;
-  /** Audience of the subscription's tokens. */
   readonly audience: string;
 }
 
@@ -78,7 +77,6 @@ export type Given<Named extends Fields> = {
     ValueOf<Named[Name]> | (Named[Name] extends { default: null } ? null : never) | undefined;
 };
 
-/** Fills in the defaults. */
 export const withDefaults = <Named extends Fields>(fields: Named, given: Given<Named>): Values<Named> => {
   const values: Readonly<Record<string, unknown>> = given;
   return Object.fromEntries(
@@ -94,7 +92,6 @@ const BOTH: readonly Environment[] = ["production", "sandbox"];
 /** When a credential's link moves a customer from another account; inactive: none of its entitlements is active. */
 export const TRANSFERS = ["refuse", "when_inactive", "always"] as const;
 
-/** Settings of an application. */
 export const APPLICATION_FIELDS = {
   name: { kind: "name" },
   transfers: { kind: "choice", of: TRANSFERS, default: "refuse", isAlwaysStored: true },
@@ -137,7 +134,6 @@ export const ANDROID_STORE_FIELDS = {
   notifications: { kind: "androidStoreNotifications", default: null },
 } as const satisfies Fields;
 
-/** Fields of a product of the catalog; see `CatalogProduct`. */
 export const PRODUCT_FIELDS = {
   store: { kind: "choice", of: STORES },
   productIdentifier: { kind: "name" },

@@ -36,7 +36,6 @@ export interface IosStoreCustomers extends FactStore {
   readonly trustedRoots: ReadonlySet<string>;
 }
 
-/** Trust for what only the App Store signs. */
 export const appStoreTrust = ({ trustedRoots }: Pick<IosStoreCustomers, "trustedRoots">): Trust => ({
   roots: trustedRoots,
   xcodeCertificates: new Set(),
@@ -135,7 +134,6 @@ const verifyRequest = async (
   return { application, facts: iosStoreFacts(configuration, signed) };
 };
 
-/** Verifies a request, stores its facts, and links the customer to the account it names, if any. */
 const storeRequest = async (
   ports: IosStoreCustomers,
   request: IosStoreSynchronizeRequest,

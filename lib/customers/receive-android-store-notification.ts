@@ -83,7 +83,6 @@ const mayBecomeKnown = (
 ): boolean =>
   UNKNOWN_STATUSES.has(status) && sentAt !== null && Math.abs(now - sentAt) < UNKNOWN_MILLISECONDS;
 
-/** Asks the store about the purchase, and stores the answer. Conflicting facts are stored for each owner. */
 const ask = async (
   context: PackageContext,
   notification: AndroidStoreNotification,
@@ -111,7 +110,6 @@ const ask = async (
   }
 };
 
-/** Passes the store's question on to the application; a notification without one is unused. */
 const passOnQuestion = async (
   reception: AndroidStoreReception,
   application: Application,

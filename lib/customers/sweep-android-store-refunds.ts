@@ -70,9 +70,7 @@ const toAsk = async (
   });
 };
 
-/**
- * Reads a period's list, each token once: whole, or up to a page that is not answered, or that time has no room for.
- */
+/** Reads a period's list, each token once: whole, or up to a page that has no answer, or no time. */
 const listVoided = async ({
   sweep: { androidStore, now },
   configuration,

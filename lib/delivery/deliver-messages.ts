@@ -11,14 +11,12 @@ export interface DeliveryRun extends Sending, RunOfApplications<Application> {
   readonly forwarding?: Forwarding;
 }
 
-/** Outcome of a run. */
 export interface DeliveryReport extends Readonly<DeliveryCounts> {
   /** Age of the oldest waiting message, in milliseconds; 0: none waits. Forwarded notifications are left out. */
   readonly oldest: number;
   readonly failing: readonly FailingEnd[];
 }
 
-/** Destinations processed at the same time. */
 const DESTINATIONS_AT_ONCE = 100;
 
 /**

@@ -6,7 +6,6 @@ import type { Message } from "./message.ts";
 
 export interface DestinationReference {
   readonly application: ApplicationId;
-  /** Its name. */
   readonly destination: string;
 }
 
@@ -18,7 +17,6 @@ export interface AccountDelivery {
   readonly place: ChangePlace;
 }
 
-/** A store's request to the application that a destination has not taken yet. */
 export interface RequestDelivery {
   readonly kind: "request";
   readonly message: Message;

@@ -53,7 +53,6 @@ const messagesOf = async (
   });
 };
 
-/** A version of an account, or a request. */
 const keyOf = (one: Delivery): string =>
   one.kind === "account" ? `account ${one.account} ${one.version}` : one.message.identifier;
 
@@ -99,7 +98,6 @@ const waitingFor = (run: Sending & Run, end: DestinationReference, destination: 
   };
 };
 
-/** Delivers to one destination: sends its messages, and stores the outcome of each. */
 export const destinationTarget = (
   run: Sending & Run,
   { identifier: application }: Application,

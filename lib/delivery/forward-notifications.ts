@@ -38,7 +38,6 @@ const forwardedBy = (sent: SendOutcome): Delivered =>
       : sent,
   );
 
-/** Forwards the notifications of one bundle, and stores the outcome of each. */
 const forwardTarget = (
   { queue, send }: Forwarding,
   run: Run,
@@ -75,7 +74,6 @@ const forwardTarget = (
   };
 };
 
-/** The bundles of an application whose notifications are forwarded. */
 export const forwardTargets = (
   forwarding: Forwarding,
   run: Run,

@@ -21,7 +21,6 @@ export type SendOutcome =
       readonly retryAt: Instant | null;
     };
 
-/** A failure without an answer. */
 export const failedBecause = (because: FailureReason): SendOutcome => ({
   outcome: "failed",
   because,

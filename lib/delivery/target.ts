@@ -6,12 +6,10 @@ import { GONE, nextTry, pausesOf } from "./destination-health.ts";
 import type { ForwardReference } from "./forward-queue.ts";
 import type { SendOutcome } from "./send-outcome.ts";
 
-/** An end that takes nothing. */
 export type FailingEnd = Failing & (DestinationReference | ForwardReference);
 
 /** An end to which a run delivers: a destination, or a service that gets a bundle's notifications. */
 export interface Target {
-  /** Distinguishes it in a run. */
   readonly name: string;
   readonly turn: Turn;
   readonly report: () => Promise<{
@@ -22,19 +20,16 @@ export interface Target {
   }>;
 }
 
-/** Attempts of a run, counted as they end. */
 export interface DeliveryCounts {
   delivered: number;
   failed: number;
 }
 
-/** Messages sent to one destination at the same time. */
 export const MESSAGES_AT_ONCE = 20;
 
 /** Reason for a destination to which this service could not even try to deliver. */
 const FAULT = "error";
 
-/** Outcome of one delivery. */
 export interface Delivered extends Outcome {
   /** Time before which the destination wants no further attempt of this message; null: none named. */
   readonly retryAt: Instant | null;
@@ -65,7 +60,6 @@ export const deliveredBy = (sent: SendOutcome | undefined): Delivered => {
   }
 };
 
-/** An end for which items wait, and the attempts to deliver them. */
 interface Delivering<End, Item> {
   readonly end: End;
   readonly queue: WaitingItems<End, Item>;

@@ -1,6 +1,5 @@
 /** Exclusive right to process a queue, until it ends. */
 export interface Lease {
-  /** Distinguishes the worker from others. */
   readonly worker: string;
   readonly until: number;
 }
@@ -22,7 +21,6 @@ export const HEALTHY: QueueHealth<never> = { failures: 0, because: null, failing
 /** Since when, until when and why nothing is tried. */
 export interface Failing<Reason extends string = string> {
   readonly because: Reason;
-  /** First failure in a row. */
   readonly failingSince: number;
   readonly until: number;
 }

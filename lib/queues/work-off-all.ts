@@ -4,14 +4,12 @@ import { onceLoaded } from "../once.ts";
 import { fromAnotherPlace } from "./turns.ts";
 import type { Run, Turn, WorkedOff } from "./work-off.ts";
 
-/** A run over several queues. */
 export interface RunOfAll extends Run {
   /** Waits a second in real time, while a slow queue holds the run up. Unset: the others are not looked at again. */
   readonly untilNextLook?: () => Promise<void>;
 }
 
 interface Together {
-  /** Queues worked off at the same time. */
   readonly atOnce: number;
   /** No batch starts from this moment on. */
   readonly until: number;
@@ -80,11 +78,9 @@ export const workOffAll = async (
   return left;
 };
 
-/** A run over the queues of all applications. */
 export interface RunOfApplications<Application extends object> extends RunOfAll {
   /** Applications, possibly cached. One that cannot be read is reported, and left out. */
   readonly directory: { byIdentifier(identifier: ApplicationId): Promise<Application | null> };
-  /** All applications of the table. */
   readonly applications: () => Promise<readonly ApplicationId[]>;
 }
 

@@ -11,7 +11,6 @@ export interface Queue<Item, Reason extends string = string> {
   release(lease: Pick<Lease, "worker">, health: QueueHealth<Reason>): Promise<void>;
 }
 
-/** Outcome of one item. */
 export interface Outcome<Reason extends string = string> {
   /** `done`: it has left the queue or moved in it. `failed`: it waits for its next step. `busy`: it is tried again soon. */
   readonly item: "done" | "failed" | "busy";
@@ -19,7 +18,6 @@ export interface Outcome<Reason extends string = string> {
   readonly end: "up" | Down<Reason> | null;
 }
 
-/** A queue, and the act on its items. */
 export interface Work<
   Item,
   Reason extends string = string,
@@ -28,7 +26,6 @@ export interface Work<
   readonly queue: Queue<Item, Reason>;
   readonly keyOf: (item: Item) => string;
   readonly dueAtOf: (item: Item) => number;
-  /** Most items of a batch. */
   readonly atOnce: number;
   /** Least time from the start of a batch to the next one's. */
   readonly pace: number;
@@ -44,7 +41,6 @@ export interface Work<
   readonly pausesOf: Pauses<Reason>;
 }
 
-/** The clock, and what a run of queues shares. */
 export interface Run {
   readonly now: () => number;
   readonly wait: (milliseconds: number) => Promise<void>;
@@ -121,7 +117,6 @@ const createTurn = <Item, Reason extends string, Result extends Outcome<Reason>>
       return batch.map((item, index) => ({ item, result: results[index] ?? null }));
     },
 
-    /** Leaves an item that is not done for later. */
     leave: async (item: Item, result: Result | null, moment: number, isPaused: boolean): Promise<void> => {
       const key = keyOf(item);
       const isBusy = result?.item === "busy";
@@ -132,7 +127,6 @@ const createTurn = <Item, Reason extends string, Result extends Outcome<Reason>>
   };
 };
 
-/** Works off a queue under its lease, batch after batch. */
 const workBatches = async <Item, Reason extends string, Result extends Outcome<Reason>>(
   { queue, atOnce, pace, pausesOf }: Work<Item, Reason, Result>,
   turn: ReturnType<typeof createTurn<Item, Reason, Result>>,

@@ -23,7 +23,6 @@ export interface Look {
   readonly cause: LookCause | null;
 }
 
-/** An account's last told state. */
 export interface Told {
   readonly account: AccountId;
   /** 0: nothing yet. An erased account continues from its last version. */
@@ -48,7 +47,6 @@ export interface TellingTurn {
   readonly toldAt: Instant;
 }
 
-/** One account's part of a telling. */
 export interface AccountTelling {
   readonly before: Told;
   /** Looks that it completes. */

@@ -17,7 +17,6 @@ export interface TellingStep {
   readonly now: () => Instant;
 }
 
-/** An account, and the looks at it that are due. */
 export interface AccountLooks {
   readonly account: AccountId;
   readonly looks: readonly Look[];
@@ -30,7 +29,6 @@ export interface TellingOutcome {
   readonly turn: TellingTurn;
 }
 
-/** An account as it is and as it was last told. */
 interface Seen extends AccountLooks {
   readonly told: Told;
   readonly customers: readonly AccountCustomer[];
@@ -160,7 +158,6 @@ const tellingOf = (
   };
 };
 
-/** Divides tellings into transactions, in their order. */
 const inTransactions = (
   { changes }: TellingStep,
   { destinations }: Application,

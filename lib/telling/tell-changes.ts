@@ -13,7 +13,6 @@ export interface TellingRun extends TellingStep, RunOfApplications<Application> 
   readonly currentApplication: (identifier: ApplicationId) => Promise<Application | null>;
 }
 
-/** Outcome of a run. */
 export interface TellingReport {
   /** Versions told. */
   readonly told: number;
@@ -21,7 +20,6 @@ export interface TellingReport {
   readonly oldest: number;
 }
 
-/** Applications processed at the same time. */
 const APPLICATIONS_AT_ONCE = 5;
 
 /** Accounts read at once; their telling takes several transactions. */
@@ -43,7 +41,6 @@ const NO_TURN: TellingOutcome = {
   end: { because: "no-turn", retryAt: null, isForAll: true },
 };
 
-/** Accounts with due looks, oldest first. */
 const dueAccounts = async (
   changes: Pick<ChangeTable, "due">,
   application: ApplicationId,

@@ -43,9 +43,7 @@ export interface AcknowledgementReport {
 }
 
 export interface AskReport {
-  /** Purchases whose store answered. */
   readonly asked: number;
-  /** Questions that failed and are repeated later. */
   readonly failed: number;
   /** Age of the oldest due production question, save in queues that a rejected credential pauses; 0: none. */
   readonly oldest: number;

@@ -6,7 +6,6 @@ import type { AskSource, DueAsk } from "./ask.ts";
 import type { StoredPurchase } from "../storing/records.ts";
 import type { StoreInEnvironment } from "./store-in-environment.ts";
 
-/** Why a queue is paused: its store does not answer, or refuses the credential. */
 export const PAUSE_REASONS = ["unavailable", "credential-rejected"] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 

@@ -50,7 +50,6 @@ export interface DueAsk {
   readonly acknowledgement: Acknowledgement | null;
 }
 
-/** Outcome of asking a store about one purchase. */
 export type AskOutcome =
   | {
       /** Its answer is stored, and its next question set with it. */
@@ -130,7 +129,6 @@ export interface AskInput {
   readonly moment: Instant;
 }
 
-/** Whether facts change what is stored of their purchase. */
 export const hasChanged = ({ purchase, stored }: Pick<AskInput, "purchase" | "stored">): boolean =>
   stored === undefined || !samePurchase(stored.purchase, purchase);
 
@@ -195,7 +193,6 @@ const hasEndedWithin = ({ lines }: Purchase, milliseconds: number, moment: Insta
 
 const SAYS_NOTHING: ReadonlySet<Said> = new Set(["unavailable", "credential-rejected", "failed"]);
 
-/** The next question about a purchase whose last one had no answer; null: there is none. */
 export const askAfterFailure = (
   { purchase, acknowledgement }: Pick<StoredPurchase, "purchase" | "acknowledgement">,
   said: Said,

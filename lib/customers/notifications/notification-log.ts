@@ -9,7 +9,6 @@ export interface LastNotification extends StoreInEnvironment {
   readonly signedAt: Instant;
 }
 
-/** Last notifications as stored. */
 export interface NotificationTimes {
   /** Stores the time, unless the stored one is later or less than {@link STEP_MILLISECONDS} earlier; the stored one. */
   raise(store: StoreInEnvironment, signedAt: Instant): Promise<Instant>;
@@ -51,7 +50,6 @@ const SILENT_MILLISECONDS = DAY;
 /** Silence after which nobody expects notifications any more. */
 const FORGOTTEN_MILLISECONDS = 30 * DAY;
 
-/** Whether its application still has the bundle or package, and accepts the environment. */
 const isExpected = async ({ directory }: NotificationWatch, last: LastNotification): Promise<boolean> => {
   const application = await directory.byIdentifier(last.application);
   return application !== null && notifyingStores(application).map(storeText).includes(storeText(last));

@@ -19,7 +19,6 @@ export interface ReceivedNotification {
   readonly type: string | null;
 }
 
-/** Ports for receiving notifications of either store. */
 export interface Reception extends Pick<RequestPassing, "requests"> {
   readonly note: NoteNotification;
   /** Takes the outcome of each notification, once. */

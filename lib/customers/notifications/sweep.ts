@@ -6,7 +6,6 @@ import { fromAnotherPlace } from "../../queues/turns.ts";
 import type { RunOfApplications } from "../../queues/work-off-all.ts";
 import { sweptStores, type StoreInEnvironment } from "../asking/store-in-environment.ts";
 
-/** Time up to which each list was read. */
 export interface Watermarks {
   /** Null: it was never read. */
   read(swept: StoreInEnvironment): Promise<Instant | null>;

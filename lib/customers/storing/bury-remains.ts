@@ -7,7 +7,6 @@ import type { StoredIdentity, StoredPurchase } from "./records.ts";
 /** Lifetime of the tombstones that reserve an erased customer's identities and purchases. */
 export const ERASURE_BLOCKS_MILLISECONDS = 30 * DAY;
 
-/** Purchases and identities that an erased customer left behind. */
 export interface Remains {
   readonly purchases: readonly StoredPurchase[];
   readonly identities: readonly Pick<StoredIdentity, "item" | "customer">[];

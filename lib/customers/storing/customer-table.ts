@@ -24,7 +24,6 @@ export const customersOf = ({ identities, purchases }: KnownFacts): ReadonlySet<
     ...[...purchases.values()].map(({ customer }) => customer),
   ]);
 
-/** Whether a tombstone still reserves any of the facts. */
 export const isErased = ({ erasedIdentity, erasedPurchases }: KnownFacts): boolean =>
   erasedIdentity || erasedPurchases.size > 0;
 

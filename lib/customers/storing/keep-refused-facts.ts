@@ -6,9 +6,7 @@ import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer } from "./resolve-customer.ts";
 import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
-/**
- * A refused link selects no products of a one-time purchase, as a notification does. (Subscriptions select all lines.)
- */
+/** A refused link, like a notification, selects no product of a one-time purchase. Subscriptions select all lines. */
 const selectingNothing = (facts: VerifiedFacts): VerifiedFacts => ({
   ...facts,
   purchases: facts.purchases.map((proven) => {

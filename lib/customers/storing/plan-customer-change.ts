@@ -50,7 +50,6 @@ export type PlanState = Pick<StateContext, "application" | "known" | "moment"> &
   readonly facts: Pick<VerifiedFacts, "environment" | "acknowledgementDue" | "origin">;
 };
 
-/** Facts for one customer, the customers that it absorbs, and its link afterwards. */
 export interface Merge {
   readonly identities: readonly IdentityReference[];
   readonly purchases: readonly Purchase[];
@@ -92,7 +91,6 @@ export const mergeOf = (
   };
 };
 
-/** A purchase that is stored and waits for its acknowledgement. */
 export interface ToAcknowledge {
   readonly asked: Asked;
   readonly askOnceAcknowledged: NextAsk | null;

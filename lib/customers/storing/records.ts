@@ -4,7 +4,6 @@ import type { Purchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../../identifiers.ts";
 
-/** An acknowledgement that Google waits for. */
 export interface Acknowledgement {
   readonly dueSince: Instant;
   /** Time after which Google refunds the purchase. */

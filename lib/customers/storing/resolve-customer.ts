@@ -5,7 +5,6 @@ import type { AccountId, CustomerId } from "../../identifiers.ts";
 import { compare } from "../../order.ts";
 import type { Link } from "./records.ts";
 
-/** The account that a request claims for its customer. */
 export interface Claim {
   readonly account: AccountId;
   readonly assertedBy: AssertedBy;

@@ -63,9 +63,7 @@ const GONE_FROM_ATTEMPT = 4;
 
 const NOBODY: StoringOutcome = { outcome: "stored", customer: null, toAcknowledge: null };
 
-/**
- * Reads the facts' state. `nobody`: they name no customer and create none. `conflict`: part of a transaction was seen.
- */
+/** Reads the facts' state. `nobody`: they name and create no customer. `conflict`: a transaction was seen in part. */
 const readState = async (
   context: FactContext,
   attempt: number,

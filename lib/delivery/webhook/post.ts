@@ -24,7 +24,6 @@ export type PostResult =
       readonly isKeptConnection: boolean;
     };
 
-/** Progress of a connection. */
 type Stage = "connect" | "tls" | "answer";
 
 const reasonOf = (error: NodeJS.ErrnoException, stage: Stage): FailureReason => {

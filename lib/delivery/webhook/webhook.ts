@@ -33,7 +33,6 @@ const agentsOf = ({ Agent }: typeof http | typeof https, options: Pick<https.Age
   };
   return {
     kept: new Agent({ ...common, keepAlive: true, timeout: IDLE_MILLISECONDS }),
-    /** Opens a connection for each request. */
     fresh: new Agent({ ...common, keepAlive: false }),
   };
 };
@@ -100,7 +99,6 @@ export const createTextSender = ({
   };
 };
 
-/** Sends webhooks, signed at each attempt. */
 export const createWebhookSender = (options: WebhookSenderOptions) => {
   const { send } = createTextSender(options);
   return {
