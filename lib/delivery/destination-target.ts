@@ -3,7 +3,7 @@ import type { Destination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { failingOf } from "../queues/health.ts";
-import { turnOf, type Run } from "../queues/work-off.ts";
+import { turnOf, type Outcome, type Run } from "../queues/work-off.ts";
 import { ACCOUNT_CHANGED, CHANGES_KEPT_MILLISECONDS } from "../telling/change.ts";
 import type { Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";
 import type { Message } from "./message.ts";
@@ -14,7 +14,6 @@ import {
   deliveringWork,
   DROPPED,
   MESSAGES_AT_ONCE,
-  type Delivered,
   type DeliveryCounts,
   type Target,
 } from "./target.ts";
@@ -85,7 +84,7 @@ const waitingFor = (run: Sending & Run, end: DestinationReference, destination: 
       }
       return due.slice(0, limit);
     },
-    attempt: async (batch: readonly Delivery[]): Promise<readonly Delivered[]> => {
+    attempt: async (batch: readonly Delivery[]): Promise<readonly Outcome[]> => {
       const messages = await messagesOf(run, end.application, batch);
       const sent = (await send(messages.flatMap((message) => message ?? []))).values();
       return messages.map((message, index) => {

@@ -83,38 +83,36 @@ const failureOf = (error: unknown, deadline: AbortSignal): SendOutcome => {
   return failedBecause(reason);
 };
 
-/** Sends messages to event buses, with the region, credentials and retries of the client. */
-export const createEventBusSender = (
+const put = async (
   client: EventBridgeClient,
-  attemptMilliseconds: number = ATTEMPT_MILLISECONDS,
-) => {
-  const put = async (
-    entries: readonly PutEventsRequestEntry[],
-    deadline: AbortSignal,
-  ): Promise<readonly SendOutcome[]> => {
-    const command = new PutEventsCommand({ Entries: [...entries] });
-    try {
-      const { Entries = [] } = await within(deadline, client.send(command, { abortSignal: deadline }));
-      return entries.map((_, index) => outcomeOf(Entries[index]));
-    } catch (error) {
-      const failure = failureOf(error, deadline);
-      return entries.map(() => failure);
-    }
-  };
+  entries: readonly PutEventsRequestEntry[],
+  deadline: AbortSignal,
+): Promise<readonly SendOutcome[]> => {
+  const command = new PutEventsCommand({ Entries: [...entries] });
+  try {
+    const { Entries = [] } = await within(deadline, client.send(command, { abortSignal: deadline }));
+    return entries.map((_, index) => outcomeOf(Entries[index]));
+  } catch (error) {
+    const failure = failureOf(error, deadline);
+    return entries.map(() => failure);
+  }
+};
 
-  return {
-    /**
-     * Makes one attempt to put messages on a bus: one outcome for each, in their order.
-     *
-     * @param busArn ARN of a bus in the client's region
-     * @throws errors that are not from EventBridge or the network, such as missing credentials
-     */
-    send: async (busArn: string, messages: readonly Message[]): Promise<readonly SendOutcome[]> => {
-      const deadline = AbortSignal.timeout(attemptMilliseconds);
-      const outcomes: SendOutcome[] = [];
-      for (const entries of requestsOf(messages.map((message) => entryOf(busArn, message))))
-        outcomes.push(...(await put(entries, deadline)));
-      return outcomes;
-    },
-  };
+/**
+ * Makes one attempt to put messages on a bus: one outcome for each, in their order.
+ *
+ * @param client with the bus's region, credentials and retries
+ * @throws errors that are not from EventBridge or the network, such as missing credentials
+ */
+export const sendToEventBus = async (
+  client: EventBridgeClient,
+  busArn: string,
+  messages: readonly Message[],
+  attemptMilliseconds: number = ATTEMPT_MILLISECONDS,
+): Promise<readonly SendOutcome[]> => {
+  const deadline = AbortSignal.timeout(attemptMilliseconds);
+  const outcomes: SendOutcome[] = [];
+  for (const entries of requestsOf(messages.map((message) => entryOf(busArn, message))))
+    outcomes.push(...(await put(client, entries, deadline)));
+  return outcomes;
 };

@@ -1,5 +1,5 @@
 import type { MessageType } from "../contract/messages.ts";
-import { isoTime, type Instant } from "../entitlements/time.ts";
+import type { Instant } from "../entitlements/time.ts";
 
 /** The service's name for destinations: the `User-Agent` of webhooks and the `Source` of events. */
 export const SENDER = "customer-entitlements";
@@ -13,6 +13,3 @@ export interface Message {
   readonly timestamp: Instant;
   readonly data: unknown;
 }
-
-export const messageText = ({ type, timestamp, data }: Message): string =>
-  JSON.stringify({ type, timestamp: isoTime(timestamp), data });

@@ -27,33 +27,22 @@ export interface DeliveryCounts {
 
 export const MESSAGES_AT_ONCE = 20;
 
-/** Reason for a destination to which this service could not even try to deliver. */
-const FAULT = "error";
-
-export interface Delivered extends Outcome {
-  /** Time before which the destination wants no further attempt of this message; null: none named. */
-  readonly retryAt: Instant | null;
-}
-
-export const DELIVERED: Delivered = { item: "done", end: "up", retryAt: null };
+export const DELIVERED: Outcome = { item: "done", end: "up" };
 /** Nothing is left to deliver. */
-export const DROPPED: Delivered = { item: "done", end: null, retryAt: null };
-export const FAULTY: Delivered = {
-  item: "failed",
-  end: { because: FAULT, retryAt: null, isForAll: false },
-  retryAt: null,
-};
+export const DROPPED: Outcome = { item: "done", end: null };
+/** This service could not even try. */
+export const FAULTY: Outcome = { item: "failed", end: { because: "error", retryAt: null, isForAll: false } };
 
-export const deliveredBy = (sent: SendOutcome | undefined): Delivered => {
+export const deliveredBy = (sent: SendOutcome | undefined): Outcome => {
   switch (sent?.outcome) {
     case "delivered":
       return DELIVERED;
     case "gone":
-      return { item: "failed", end: GONE, retryAt: null };
+      return { item: "failed", end: GONE };
     case "failed": {
       const { because, status, retryAt } = sent;
       const reason = status === null ? because : `${because} ${status}`;
-      return { item: "failed", end: { because: reason, retryAt, isForAll: false }, retryAt };
+      return { item: "failed", end: { because: reason, retryAt, isForAll: false } };
     }
     case undefined:
       return FAULTY;
@@ -66,7 +55,7 @@ interface Delivering<End, Item> {
   /** Items due by the moment; of an end that is back, those that are due later, too. */
   due(moment: Instant, limit: number, isBack: boolean): Promise<readonly Item[]>;
   /** Makes one attempt for each item: their outcomes, in their order. */
-  attempt(batch: readonly Item[]): Promise<readonly Delivered[]>;
+  attempt(batch: readonly Item[]): Promise<readonly Outcome[]>;
   keyOf(item: Item): string;
   dueAtOf(item: Item): Instant;
 }
@@ -75,10 +64,10 @@ interface Delivering<End, Item> {
 export const deliveringWork = <End, Item extends { readonly tries: number }>(
   { end, queue, due, attempt, keyOf, dueAtOf }: Delivering<End, Item>,
   counts: DeliveryCounts,
-): Work<Item, string, Delivered> => {
+): Work<Item> => {
   let wasFailing = false;
   let isBack = false;
-  const settle = async (item: Item, result: Delivered): Promise<Delivered> => {
+  const settle = async (item: Item, result: Outcome): Promise<Outcome> => {
     if (result === DELIVERED) {
       isBack ||= wasFailing;
       counts.delivered += 1;
@@ -109,7 +98,10 @@ export const deliveringWork = <End, Item extends { readonly tries: number }>(
     },
     postpone: async (item, result, moment) => {
       const tries = item.tries + 1;
-      await queue.retry(end, item, tries, nextTry(tries, moment, result?.retryAt ?? null));
+      const shown = result?.end ?? "up";
+      // Once a suspended destination is resumed, its messages wait no longer.
+      const retryAt = shown === "up" || shown === GONE ? null : shown.retryAt;
+      await queue.retry(end, item, tries, nextTry(tries, moment, retryAt));
     },
     staysFor: 0,
     pausesOf,

@@ -7,10 +7,14 @@ const LONGEST_HEAD_BYTES = 16 * 1024;
 const LONGEST_BODY_BYTES = 64 * 1024;
 const MOST_INFORMATIONAL_ANSWERS = 10;
 
-export interface Post {
-  readonly url: URL;
+/** What is sent, whichever the receiver. */
+export interface Content {
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
+}
+
+interface Post extends Content {
+  readonly url: URL;
   readonly agent: http.Agent;
   /** Ends the request: with the status if it has arrived, otherwise as `timeout`. */
   readonly deadline: AbortSignal;
