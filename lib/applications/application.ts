@@ -58,6 +58,6 @@ export const forwardsTo = ({ notifications }: Pick<IosStoreConfiguration, "notif
 export interface ApplicationDirectory {
   /** Null where the application does not exist. */
   byIdentifier(identifier: ApplicationId): Promise<Application | null>;
-  byBundle(bundleIdentifier: string): Promise<Application | null>;
-  byPackage(packageName: string): Promise<Application | null>;
+  /** The application that a bundle or package belongs to. */
+  byStore(reference: StoreReference): Promise<Application | null>;
 }

@@ -19,8 +19,8 @@ import { distinctJws } from "../stores/ios-store/signatures/jws.ts";
 import type { Trust } from "../stores/ios-store/signatures/trust.ts";
 import type { IosStoreVerifier, VerifyAll } from "../stores/ios-store/verifier.ts";
 import {
-  applicationOfBundle,
   applicationOfCredential,
+  applicationOfStore,
   iosStoreConfigurationOf,
   requirePaywall,
 } from "./application-of.ts";
@@ -174,8 +174,8 @@ export const synchronizeIosStorePurchases = async (
   ports: IosStoreCustomers,
   request: IosStoreSynchronizeRequest,
 ): Promise<SynchronizeResponse> => {
-  const { application, customer } = await storeRequest(ports, request, "client", (bundle) =>
-    applicationOfBundle(ports.directory, bundle),
+  const { application, customer } = await storeRequest(ports, request, "client", (bundleOrPackage) =>
+    applicationOfStore(ports.directory, { store: "ios-store", bundleOrPackage }),
   );
   return presentCustomer(application, customer, ports.now());
 };

@@ -14,7 +14,7 @@ import type {
   PushTokenVerifier,
 } from "../stores/android-store/push-token.ts";
 import { selecting } from "../stores/android-store/reading.ts";
-import { androidStoreConfigurationOf, applicationOfPackage } from "./application-of.ts";
+import { androidStoreConfigurationOf, applicationOfStore } from "./application-of.ts";
 import { packageInEnvironment } from "./asking/store-in-environment.ts";
 import {
   failNotification,
@@ -137,7 +137,8 @@ const use = async (
     return "UNUSED";
   }
   const { packageName, purchase, sentAt } = notification;
-  const application = await applicationOfPackage(reception.directory, packageName);
+  const reference = { store: "android-store", bundleOrPackage: packageName } as const;
+  const application = await applicationOfStore(reception.directory, reference);
   const configuration = androidStoreConfigurationOf(application, packageName);
   requireSender(reception, claims, configuration.notifications);
   const outcome =

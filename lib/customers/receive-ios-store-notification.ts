@@ -7,7 +7,7 @@ import { checkAppTransactionClaims } from "../stores/ios-store/app-transaction.t
 import { questionIn, type Notification, type NotificationParts } from "../stores/ios-store/notification.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
 import { isForgery } from "../stores/ios-store/signatures/verdict.ts";
-import { applicationOfBundle, iosStoreConfigurationOf } from "./application-of.ts";
+import { applicationOfStore, iosStoreConfigurationOf } from "./application-of.ts";
 import { appStoreTrust, type IosStoreCustomers } from "./ios-store-customers.ts";
 import {
   failNotification,
@@ -91,7 +91,8 @@ const receive = async (
   moment: Instant,
 ): Promise<NotificationUse> => {
   const { bundleIdentifier: bundleOrPackage, environment, signedAt } = notification;
-  const application = await applicationOfBundle(ports.directory, bundleOrPackage);
+  const reference = { store: "ios-store", bundleOrPackage } as const;
+  const application = await applicationOfStore(ports.directory, reference);
   const configuration = iosStoreConfigurationOf(application, bundleOrPackage);
   const context = { ports, application, configuration, notification, moment };
   const refused = checkAppTransactionClaims(notification, configuration);
@@ -101,13 +102,7 @@ const receive = async (
   }
   if (refused !== null) throw invalidNotification(refused.because);
   const outcome = await use(context);
-  const notified = {
-    application: application.identifier,
-    store: "ios-store",
-    environment,
-    bundleOrPackage,
-  } as const;
-  await ports.note(notified, signedAt);
+  await ports.note({ application: application.identifier, environment, ...reference }, signedAt);
   return outcome;
 };
 
