@@ -41,11 +41,6 @@ export const appStoreTrust = ({ trustedRoots }: Pick<IosStoreCustomers, "trusted
   xcodeCertificates: new Set(),
 });
 
-type SignedRequest = Pick<
-  IosStoreSynchronizeRequest,
-  "signedAppTransaction" | "signedTransactions" | "signedRenewalInfos"
->;
-
 type FindApplication = (bundleIdentifier: string) => Promise<Application>;
 
 interface Verifying {
@@ -109,7 +104,7 @@ const acceptingApp = async ({ find }: Verifying, appTransaction: AppTransaction)
 /** Verifies the whole request, in the contract's order: several faults always give the same error. */
 const verifyRequest = async (
   verifying: Verifying,
-  { signedAppTransaction, signedTransactions = [], signedRenewalInfos = [] }: SignedRequest,
+  { signedAppTransaction, signedTransactions = [], signedRenewalInfos = [] }: IosStoreSynchronizeRequest,
 ): Promise<{ readonly application: Application; readonly facts: VerifiedFacts }> => {
   const { verifier } = verifying.ports;
   const { moment } = verifying;
