@@ -57,15 +57,16 @@ const dueAccounts = async (
   }
 };
 
-/** An application's accounts with due looks are a queue, whose lease holds the place in its sequence. */
-const tellingWork = (
-  run: TellingRun,
-  identifier: ApplicationId,
-  onTold: (versions: number) => void,
-): Work<AccountLooks, "no-turn"> => {
-  const { changes, now } = run;
+/**
+ * Tells for one application while it has the turn.
+ *
+ * @param onTold receives the number of versions told
+ */
+const createTeller = (run: TellingRun, identifier: ApplicationId, onTold: (versions: number) => void) => {
+  let lease: Lease | null = null;
   let turn: TellingTurn | null = null;
-  let retake = async (): Promise<TellingTurn | null> => null;
+  const take = async (): Promise<TellingTurn | null> =>
+    lease && run.changes.take(identifier, lease, run.now());
   const goOn = (after: TellingTurn | null): void => {
     if (turn !== null && after !== null) onTold(after.sequence - turn.sequence);
     turn = after;
@@ -87,21 +88,34 @@ const tellingWork = (
       if (accounts.length === 1) run.onFailure(error);
     }
     // How much was told is unknown.
-    goOn(await retake());
+    goOn(await take());
     if (accounts.length === 1) return [outcome];
     const middle = Math.ceil(accounts.length / 2);
     const before = await tell(application, accounts.slice(0, middle));
     return [...before, ...(await tell(application, accounts.slice(middle)))];
   };
+  return {
+    tell,
+    take: async (taken: Lease): Promise<boolean> => {
+      lease = taken;
+      turn = await take();
+      return turn !== null;
+    },
+  };
+};
 
+/** An application's accounts with due looks are a queue, whose lease holds the place in its sequence. */
+const tellingWork = (
+  run: TellingRun,
+  identifier: ApplicationId,
+  onTold: (versions: number) => void,
+): Work<AccountLooks, "no-turn"> => {
+  const { changes, now } = run;
+  const teller = createTeller(run, identifier, onTold);
   return {
     queue: {
       due: async (moment, limit) => dueAccounts(changes, identifier, moment, limit),
-      take: async (lease: Lease, moment) => {
-        retake = async () => changes.take(identifier, lease, now());
-        turn = await changes.take(identifier, lease, moment);
-        return turn === null ? null : HEALTHY;
-      },
+      take: async (lease) => ((await teller.take(lease)) ? HEALTHY : null),
       release: async (lease) => changes.release(identifier, lease),
     },
     keyOf: ({ account }): AccountId => account,
@@ -111,7 +125,7 @@ const tellingWork = (
     act: async (accounts) => {
       const application = await run.currentApplication(identifier);
       return application !== null && tellsChanges(application)
-        ? tell(application, accounts)
+        ? teller.tell(application, accounts)
         : accounts.map(() => NO_TURN);
     },
     postpone: async () => undefined,

@@ -94,6 +94,24 @@ export const ownersOf = (
   return [...new Set([...named, ...stored].flatMap((one) => (one && living.get(one.customer)) ?? []))];
 };
 
+/** Names by person: any of a person's names leads to the same one. */
+const namesOfPersons = () => {
+  const leaders = new Map<string, string>();
+  const personOf = (name: string): string => {
+    const leader = leaders.get(name);
+    if (leader === undefined) return name;
+    // Paths stay short, however many purchases one person has.
+    const person = personOf(leader);
+    leaders.set(name, person);
+    return person;
+  };
+  const unite = (names: readonly string[]): void => {
+    const [person = "", ...others] = new Set(names.map(personOf));
+    for (const other of others) leaders.set(other, person);
+  };
+  return { unite, personOf };
+};
+
 /** Name of whoever has the request's app transaction id. */
 const HOLDER = "the app transaction id";
 
@@ -115,19 +133,7 @@ export const personsIn = (facts: VerifiedFacts, { known, living }: Owners): read
       .map(referenceText)
       .flatMap((reference) => [reference, ...ownerOf(known.purchases.get(reference)?.customer)]),
   ];
-  const leaders = new Map<string, string>();
-  const personOf = (name: string): string => {
-    const leader = leaders.get(name);
-    if (leader === undefined) return name;
-    // Paths stay short, however many purchases one person has.
-    const person = personOf(leader);
-    leaders.set(name, person);
-    return person;
-  };
-  const unite = (names: readonly string[]): void => {
-    const [person = "", ...others] = new Set(names.map(personOf));
-    for (const other of others) leaders.set(other, person);
-  };
+  const { unite, personOf } = namesOfPersons();
   if (identities.length > 0) unite([HOLDER, ...ownerOf(known.identities[0]?.customer)]);
   for (const proven of purchases) unite(namesOf(proven));
 
