@@ -1,5 +1,5 @@
 import type { APIGatewayAuthorizerResult, APIGatewayTokenAuthorizerEvent, Context } from "aws-lambda";
-import { authorize } from "../lib/applications/authorize.ts";
+import { authorize } from "../lib/applications/credential.ts";
 import { createFindCredential } from "../lib/table/applications/credentials.ts";
 import { now } from "./environment/configuration.ts";
 import { table } from "./environment/table.ts";

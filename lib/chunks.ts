@@ -1,4 +1,3 @@
-/** Splits values into groups of at most `size`. */
 export const chunks = <T>(values: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(values.length / size) }, (_, index) =>
     values.slice(index * size, (index + 1) * size),

@@ -1,4 +1,3 @@
-/** Values loaded on demand and kept for a while. */
 export interface LoadingCache<Name, Value> {
   /** Null: there is no such value. Rejects if its load does. */
   get(name: Name): Promise<Value | null>;
@@ -9,8 +8,8 @@ export interface LoadingCache<Name, Value> {
 }
 
 /**
- * Keeps a value for `maximumAgeMilliseconds` from the start of its load. Concurrent requests share one load. A load that
- * fails or finds nothing is not kept. Beyond `maximumEntries` the oldest entry goes.
+ * Values are kept from the start of their load. Concurrent requests share one load; one that fails or finds nothing is
+ * not kept. Beyond `maximumEntries` the oldest goes.
  */
 export const createLoadingCache = <Name, Value>(options: {
   /** `before`: the expired value, if the cache still holds it. */
@@ -19,7 +18,6 @@ export const createLoadingCache = <Name, Value>(options: {
   readonly now: () => number;
   readonly maximumAgeMilliseconds: number;
   readonly maximumEntries: number;
-  /** Cache key of a name. */
   readonly textOf: (name: Name) => string;
 }): LoadingCache<Name, Value> => {
   const entries = new Map<string, { readonly since: number; readonly value: Promise<Value | null> }>();

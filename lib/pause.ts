@@ -2,11 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const LONGEST_PAUSE_MILLISECONDS = 500;
 
-/** Waits before an attempt after the first. */
 export type Pause = (attempt: number) => Promise<void>;
 
 /**
- * Waits before a retry, longer with each attempt. Full jitter keeps colliding writers from meeting again.
+ * Longer with each attempt. Full jitter keeps colliding writers from meeting again.
  *
  * @see https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  */

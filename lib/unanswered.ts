@@ -1,28 +1,13 @@
 /** Why a request got no answer: a word for the log. */
 export type Unanswered = "nameNotResolved" | "connection" | "tls" | "timeout";
 
-const CODES: ReadonlyMap<string, Unanswered> = new Map([
-  ["ENOTFOUND", "nameNotResolved"],
-  ["EAI_AGAIN", "nameNotResolved"],
-  ["EAI_FAIL", "nameNotResolved"],
-  ["ECONNREFUSED", "connection"],
-  ["ECONNRESET", "connection"],
-  ["ECONNABORTED", "connection"],
-  ["EHOSTUNREACH", "connection"],
-  ["ENETUNREACH", "connection"],
-  ["EPIPE", "connection"],
-  ["UND_ERR_SOCKET", "connection"],
-  ["ETIMEDOUT", "timeout"],
-  ["UND_ERR_CONNECT_TIMEOUT", "timeout"],
-  ["UND_ERR_HEADERS_TIMEOUT", "timeout"],
-  ["UND_ERR_BODY_TIMEOUT", "timeout"],
-  ["EPROTO", "tls"],
-  ["DEPTH_ZERO_SELF_SIGNED_CERT", "tls"],
-  ["SELF_SIGNED_CERT_IN_CHAIN", "tls"],
-]);
-
-/** Other codes of OpenSSL and Node.js for a failed handshake or a refused certificate. */
-const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_(?:GET|VERIFY)_)/;
+/** Codes of Node.js, of `fetch` (`UND_ERR_`), and of OpenSSL for a failed handshake or a refused certificate. */
+const CODES: readonly (readonly [RegExp, Unanswered])[] = [
+  [/^(ENOTFOUND|EAI_AGAIN|EAI_FAIL)$/, "nameNotResolved"],
+  [/^(ECONN[A-Z]+|EHOST[A-Z]+|ENET[A-Z]+|EADDRNOTAVAIL|EPIPE|UND_ERR_SOCKET)$/, "connection"],
+  [/^(ETIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT)$/, "timeout"],
+  [/^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_(GET|VERIFY)_)|SELF_SIGNED_CERT/, "tls"],
+];
 
 /** Names, not classes: an error may come from another realm. */
 const TIMEOUTS: ReadonlySet<unknown> = new Set(["TimeoutError", "AbortError"]);
@@ -31,8 +16,8 @@ const DEEPEST_CAUSE = 5;
 
 const wordOf = (error: object): Unanswered | null => {
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  if (TLS_CODE.test(code)) return "tls";
-  return CODES.get(code) ?? ("name" in error && TIMEOUTS.has(error.name) ? "timeout" : null);
+  const [, word] = CODES.find(([pattern]) => pattern.test(code)) ?? [];
+  return word ?? ("name" in error && TIMEOUTS.has(error.name) ? "timeout" : null);
 };
 
 /** The word for the innermost error that has one; null: none has. Never a message, which may contain an address. */

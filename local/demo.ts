@@ -1,6 +1,5 @@
-import { authorize } from "../lib/applications/authorize.ts";
 import { applyManifest } from "../lib/administration/acts/apply.ts";
-import { issueCredential, type Credential } from "../lib/applications/credential.ts";
+import { authorize, issueCredential, type Credential } from "../lib/applications/credential.ts";
 import { readManifest, type Manifest } from "../lib/administration/manifest/manifest.ts";
 import { SCOPES } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";

@@ -1,5 +1,5 @@
 import type { APIGatewayAuthorizerResult } from "aws-lambda";
-import type { Decision } from "../../lib/applications/authorize.ts";
+import type { Decision } from "../../lib/applications/credential.ts";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { SCOPES } from "../../lib/contract/schemas.ts";
 

@@ -3,10 +3,10 @@ import { isWebhook } from "../../lib/applications/destination.ts";
 import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import type { AllowsDestination } from "../../lib/delivery/allowed-destinations.ts";
 import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
-import { createEventBusSender } from "../../lib/delivery/event-bus.ts";
+import { sendToEventBus } from "../../lib/delivery/event-bus.ts";
 import { signingSecrets } from "../../lib/delivery/webhook-secret.ts";
-import type { Instant } from "../../lib/entitlements/time.ts";
-import { createTextSender, createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
+import { createSender } from "../../lib/delivery/webhook/webhook.ts";
+import { signedWebhook } from "../../lib/delivery/webhook/webhook-signature.ts";
 import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
 import { applicationsOf, directoryOf, runOf, type Upkeep } from "./service.ts";
 import type { MasterSecretAccess } from "./telling.ts";
@@ -22,31 +22,22 @@ export const composeDelivery = (
   configuration: Upkeep & MasterSecretAccess & DestinationAccess,
 ): DeliveryRun => {
   const { table, now, masterSecret, allowsDestination, eventBusClientOf } = configuration;
-  /** A sender for each URL: addresses are checked unless the URL is allowed as it is. */
-  const byUrl = <Sender>(create: (rules: { isAnyAddressAllowed: boolean; now: () => Instant }) => Sender) => {
-    const checked = create({ isAnyAddressAllowed: false, now });
-    const unchecked = create({ isAnyAddressAllowed: true, now });
-    return (url: string): Sender => (allowsDestination(url) ? unchecked : checked);
-  };
-  const [webhookTo, textTo] = [byUrl(createWebhookSender), byUrl(createTextSender)];
+  const send = createSender({ allowsDestination, now });
   return {
     directory: directoryOf(configuration),
     queue: createDeliveryQueue(table),
     applications: applicationsOf(configuration),
     forwarding: {
       queue: createForwardQueue(table),
-      send: async (url, { body, contentType }) =>
-        textTo(url).send(url, body, { "content-type": contentType }),
+      send: (url, { body, contentType }) =>
+        send(url, { text: body, headers: { "content-type": contentType } }),
     },
     send: async (application, destination, messages) => {
       if (!isWebhook(destination))
-        return createEventBusSender(eventBusClientOf(destination.eventBus)).send(
-          destination.eventBus,
-          messages,
-        );
+        return sendToEventBus(eventBusClientOf(destination.eventBus), destination.eventBus, messages);
       const { url } = destination;
       const secrets = signingSecrets(await masterSecret(), application, destination, now());
-      return Promise.all(messages.map(async (message) => webhookTo(url).send(url, message, secrets)));
+      return Promise.all(messages.map(async (message) => send(url, signedWebhook(message, secrets, now()))));
     },
     ...runOf(configuration),
   };

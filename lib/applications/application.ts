@@ -4,10 +4,8 @@ import type { ApplicationId } from "../identifiers.ts";
 import type { Destination } from "./destination.ts";
 import type { ANDROID_STORE_FIELDS, APPLICATION_FIELDS, IOS_STORE_FIELDS, Values } from "./fields.ts";
 
-/** An iOS bundle of an application. */
 export type IosStoreConfiguration = Values<typeof IOS_STORE_FIELDS>;
 
-/** An Android package of an application. */
 export type AndroidStoreConfiguration = Values<typeof ANDROID_STORE_FIELDS>;
 
 /** See `TRANSFERS`. */
@@ -19,7 +17,6 @@ export interface Application extends Values<typeof APPLICATION_FIELDS> {
   readonly iosStore: readonly IosStoreConfiguration[];
   readonly androidStore: readonly AndroidStoreConfiguration[];
   readonly catalog: Catalog;
-  /** Told of every change of an account's entitlements. */
   readonly destinations: readonly Destination[];
 }
 
@@ -35,7 +32,6 @@ export interface StoreReference {
   readonly bundleOrPackage: string;
 }
 
-/** The bundles and packages of an application or a manifest. */
 export const storesOf = ({
   iosStore,
   androidStore,
@@ -62,8 +58,6 @@ export const forwardsTo = ({ notifications }: Pick<IosStoreConfiguration, "notif
 export interface ApplicationDirectory {
   /** Null where the application does not exist. */
   byIdentifier(identifier: ApplicationId): Promise<Application | null>;
-  /** The application that an iOS bundle belongs to; null where there is none. */
-  byBundle(bundleIdentifier: string): Promise<Application | null>;
-  /** The application that an Android package belongs to; null where there is none. */
-  byPackage(packageName: string): Promise<Application | null>;
+  /** The application that a bundle or package belongs to. */
+  byStore(reference: StoreReference): Promise<Application | null>;
 }

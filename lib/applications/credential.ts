@@ -22,49 +22,31 @@ export interface Credential extends CredentialSummary {
   readonly secretHash: string;
 }
 
-/** Parts of an API key, in lower-case hex. */
-export interface ApiKey {
-  readonly keyIdentifier: KeyId;
-  readonly secret: string;
-}
-
 const KEY_IDENTIFIER_BYTES = 8;
 const SECRET_BYTES = 32;
 
 /**
- * Source of a regular expression for `cek_<key identifier>_<secret><CRC-32 of everything before it>`, in lower-case
- * hex.
+ * Source of a regular expression for the `Authorization` header; JavaScript and the gateway (Java) read it alike. An API
+ * key is `cek_<key identifier>_<secret><CRC-32 of everything before it>`, in lower-case hex.
  */
-const API_KEY_PATTERN = "cek_[0-9a-f]{16}_[0-9a-f]{72}";
-
-/** Source of a regular expression for the `Authorization` header; JavaScript and the gateway (Java) read it alike. */
-export const AUTHORIZATION_PATTERN = `^[Bb][Ee][Aa][Rr][Ee][Rr] +${API_KEY_PATTERN}$`;
+export const AUTHORIZATION_PATTERN = "^[Bb][Ee][Aa][Rr][Ee][Rr] +cek_[0-9a-f]{16}_[0-9a-f]{72}$";
 
 const authorization = new RegExp(AUTHORIZATION_PATTERN);
-const apiKey = /^(cek_([0-9a-f]{16})_([0-9a-f]{64}))([0-9a-f]{8})$/;
+const apiKey = /(cek_([0-9a-f]{16})_([0-9a-f]{64}))([0-9a-f]{8})$/;
 
 const checksum = (text: string): string => crc32(text).toString(16).padStart(8, "0");
 
-/** API key of an `Authorization` header; null where the header has another form. */
-export const bearerToken = (header: string): string | null =>
-  authorization.test(header) ? header.slice(header.lastIndexOf(" ") + 1) : null;
-
-/** Parses an API key; null where it is malformed or its checksum does not match. */
-export const parseApiKey = (text: string): ApiKey | null => {
-  const [, checked, identifier, secret, sum] = apiKey.exec(text) ?? [];
-  if (checked === undefined || identifier === undefined || secret === undefined) return null;
-  return checksum(checked) === sum ? { keyIdentifier: keyId(identifier), secret } : null;
-};
-
-const formatApiKey = ({ keyIdentifier, secret }: ApiKey): string => {
-  const checked = `cek_${keyIdentifier}_${secret}`;
-  return checked + checksum(checked);
+/** API key of an `Authorization` header; null where it is malformed or its checksum does not match. */
+const apiKeyOf = (header: string): { readonly keyIdentifier: KeyId; readonly secret: string } | null => {
+  const [, checked = "", identifier = "", secret = "", sum] = apiKey.exec(header) ?? [];
+  if (!authorization.test(header) || checksum(checked) !== sum) return null;
+  return { keyIdentifier: keyId(identifier), secret };
 };
 
 const hashOf = (secret: string): Buffer => createHash("sha256").update(Buffer.from(secret, "hex")).digest();
 
 /** Compares hashes in constant time. */
-export const hasSecret = ({ secretHash }: Credential, secret: string): boolean => {
+const hasSecret = ({ secretHash }: Credential, secret: string): boolean => {
   const expected = Buffer.from(secretHash, "hex");
   const given = hashOf(secret);
   return expected.length === given.length && timingSafeEqual(expected, given);
@@ -77,18 +59,11 @@ export const issueCredential = (
 ): { readonly apiKey: string; readonly credential: Credential } => {
   const keyIdentifier = keyId(randomBytes(KEY_IDENTIFIER_BYTES).toString("hex"));
   const secret = randomBytes(SECRET_BYTES).toString("hex");
+  const checked = `cek_${keyIdentifier}_${secret}`;
+  const secretHash = hashOf(secret).toString("hex");
   return {
-    apiKey: formatApiKey({ keyIdentifier, secret }),
-    credential: {
-      keyIdentifier,
-      application: terms.application,
-      label: terms.label,
-      scopes: terms.scopes,
-      createdAt: moment,
-      expiresAt: terms.expiresAt,
-      revokedAt: null,
-      secretHash: hashOf(secret).toString("hex"),
-    },
+    apiKey: checked + checksum(checked),
+    credential: { ...terms, keyIdentifier, createdAt: moment, revokedAt: null, secretHash },
   };
 };
 
@@ -97,14 +72,47 @@ export const POLICY_CACHED_SECONDS = 60;
 
 export type CredentialState = "valid" | "expired" | "revoked";
 
-/**
- * A revocation counts at once, so differing clocks do not matter. An expiring credential is valid before its end, not
- * at it.
- */
+/** A revocation counts at once, whatever the clocks say. A credential that expires is no longer valid at its end. */
 export const credentialStateAt = (
   moment: Instant,
   { expiresAt, revokedAt }: Pick<CredentialSummary, "expiresAt" | "revokedAt">,
 ): CredentialState => {
   if (revokedAt !== null) return "revoked";
   return expiresAt !== null && expiresAt <= moment ? "expired" : "valid";
+};
+
+/** Why a key is refused, for the operator's log: the caller gets the same answer for all of them. */
+type CredentialRefusal = "malformed" | "unknown" | Exclude<CredentialState, "valid">;
+
+export type Decision =
+  | {
+      readonly outcome: "authorized";
+      readonly applicationIdentifier: ApplicationId;
+      readonly keyIdentifier: KeyId;
+      readonly scopes: readonly Scope[];
+    }
+  | { readonly outcome: "refused"; readonly because: CredentialRefusal };
+
+export type FindCredential = (keyIdentifier: KeyId) => Promise<Credential | null>;
+
+const refused = (because: CredentialRefusal): Decision => ({ outcome: "refused", because });
+
+/** Authorizes an `Authorization` header. A malformed key is refused without a lookup. Rejects if the lookup does. */
+export const authorize = async (
+  header: string | undefined,
+  moment: Instant,
+  findCredential: FindCredential,
+): Promise<Decision> => {
+  const key = apiKeyOf(header ?? "");
+  if (key === null) return refused("malformed");
+  const credential = await findCredential(key.keyIdentifier);
+  if (credential === null || !hasSecret(credential, key.secret)) return refused("unknown");
+  const state = credentialStateAt(moment, credential);
+  if (state !== "valid") return refused(state);
+  return {
+    outcome: "authorized",
+    applicationIdentifier: credential.application,
+    keyIdentifier: credential.keyIdentifier,
+    scopes: credential.scopes,
+  };
 };

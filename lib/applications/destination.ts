@@ -8,16 +8,11 @@ interface NamedDestination {
 /** An endpoint of the application that receives signed messages. */
 export interface WebhookDestination extends NamedDestination {
   readonly url: string;
-  /**
-   * Times of its secret's rotations, newest first; empty: none. Not secret: each secret is derived from its time and
-   * the master secret.
-   */
+  /** Times of its secret's rotations, newest first. Not secret: the secrets also need the master secret. */
   readonly secretEpochs: readonly Instant[];
 }
 
-/** An EventBridge bus that receives events. */
 export interface EventBusDestination extends NamedDestination {
-  /** ARN of the bus. */
   readonly eventBus: string;
 }
 

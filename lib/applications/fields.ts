@@ -8,13 +8,12 @@ import type { AppStoreServerKey } from "../stores/ios-store/server-api/server-to
 export interface AndroidStoreNotifications {
   /** E-mail address of the subscription's service account. */
   readonly serviceAccount: string;
-  /** Audience of the subscription's tokens. */
   readonly audience: string;
 }
 
 /**
- * During a move between services, App Store Connect has the address of one. `forwardedBy`: the other service has it, and
- * forwards; Apple calls delivered what that service answered. `forwardTo`: this one has it; URL of the other service.
+ * A move between services. `forwardedBy`: the other one has the bundle's address in App Store Connect, and forwards;
+ * Apple calls delivered what that one answered. `forwardTo`: this one has it; URL of the other.
  */
 export type IosStoreNotifications = { readonly forwardedBy: true } | { readonly forwardTo: string };
 
@@ -78,7 +77,6 @@ export type Given<Named extends Fields> = {
     ValueOf<Named[Name]> | (Named[Name] extends { default: null } ? null : never) | undefined;
 };
 
-/** Fills in the defaults. */
 export const withDefaults = <Named extends Fields>(fields: Named, given: Given<Named>): Values<Named> => {
   const values: Readonly<Record<string, unknown>> = given;
   return Object.fromEntries(
@@ -91,20 +89,13 @@ export const isDefault = (field: Field, value: unknown): boolean =>
 
 const BOTH: readonly Environment[] = ["production", "sandbox"];
 
-/**
- * Transfer policy: when a link made with a credential moves a customer from another account. Never, only while none of
- * the customer's entitlements is active, or always. A client's claim never moves a customer.
- */
+/** When a credential's link moves a customer from another account; inactive: none of its entitlements is active. */
 export const TRANSFERS = ["refuse", "when_inactive", "always"] as const;
 
-/** Settings of an application. */
 export const APPLICATION_FIELDS = {
   name: { kind: "name" },
   transfers: { kind: "choice", of: TRANSFERS, default: "refuse", isAlwaysStored: true },
-  /**
-   * Milliseconds for which a subscription that was to renew stays active after its end while the store is silent; from
-   * 0 to a day.
-   */
+  /** Time for which a subscription that was to renew stays active after its end while the store is silent. */
   renewalLeeway: { kind: "duration", longest: DAY, default: 15 * MINUTE, isAlwaysStored: true },
   /** Whether changes are kept for the feed even without a destination. */
   keepsChanges: { kind: "flag", default: false },
@@ -143,7 +134,6 @@ export const ANDROID_STORE_FIELDS = {
   notifications: { kind: "androidStoreNotifications", default: null },
 } as const satisfies Fields;
 
-/** Fields of a product of the catalog; see `CatalogProduct`. */
 export const PRODUCT_FIELDS = {
   store: { kind: "choice", of: STORES },
   productIdentifier: { kind: "name" },

@@ -3,6 +3,7 @@ import type {
   Application,
   ApplicationDirectory,
   IosStoreConfiguration,
+  StoreReference,
 } from "../applications/application.ts";
 import { ServiceError } from "../contract/errors.ts";
 import type { Store } from "../contract/schemas.ts";
@@ -21,18 +22,14 @@ export const applicationOfCredential = async (
   found(await directory.byIdentifier(identifier), "the API key's application is gone");
 
 /** @throws ServiceError `APPLICATION_NOT_FOUND` */
-export const applicationOfBundle = async (
+export const applicationOfStore = async (
   directory: ApplicationDirectory,
-  bundleIdentifier: string,
-): Promise<Application> =>
-  found(await directory.byBundle(bundleIdentifier), `no application has the bundle ${bundleIdentifier}`);
-
-/** @throws ServiceError `APPLICATION_NOT_FOUND` */
-export const applicationOfPackage = async (
-  directory: ApplicationDirectory,
-  packageName: string,
-): Promise<Application> =>
-  found(await directory.byPackage(packageName), "no application has the package that it names");
+  reference: StoreReference,
+): Promise<Application> => {
+  const name =
+    reference.store === "ios-store" ? `bundle ${reference.bundleOrPackage}` : "package that it names";
+  return found(await directory.byStore(reference), `no application has the ${name}`);
+};
 
 const configured = <Configuration>(
   all: readonly Configuration[],

@@ -19,8 +19,8 @@ import { distinctJws } from "../stores/ios-store/signatures/jws.ts";
 import type { Trust } from "../stores/ios-store/signatures/trust.ts";
 import type { IosStoreVerifier, VerifyAll } from "../stores/ios-store/verifier.ts";
 import {
-  applicationOfBundle,
   applicationOfCredential,
+  applicationOfStore,
   iosStoreConfigurationOf,
   requirePaywall,
 } from "./application-of.ts";
@@ -36,16 +36,10 @@ export interface IosStoreCustomers extends FactStore {
   readonly trustedRoots: ReadonlySet<string>;
 }
 
-/** Trust for what only the App Store signs. */
 export const appStoreTrust = ({ trustedRoots }: Pick<IosStoreCustomers, "trustedRoots">): Trust => ({
   roots: trustedRoots,
   xcodeCertificates: new Set(),
 });
-
-type SignedRequest = Pick<
-  IosStoreSynchronizeRequest,
-  "signedAppTransaction" | "signedTransactions" | "signedRenewalInfos"
->;
 
 type FindApplication = (bundleIdentifier: string) => Promise<Application>;
 
@@ -55,10 +49,7 @@ interface Verifying {
   readonly moment: Instant;
 }
 
-/**
- * Trust for an app transaction. StoreKit testing in Xcode signs with a certificate that only the bundle's own
- * configuration can name; a bundle without one trusts none.
- */
+/** StoreKit testing in Xcode signs with a certificate that only the bundle's own configuration can name. */
 const trustFor = async ({ ports, find }: Verifying, signedAppTransaction: string): Promise<Trust> => {
   const trust = appStoreTrust(ports);
   const bundle = selfSignedBundle(signedAppTransaction);
@@ -110,13 +101,10 @@ const acceptingApp = async ({ find }: Verifying, appTransaction: AppTransaction)
   return { application, configuration };
 };
 
-/**
- * Verifies the whole request before anything is stored. The contract orders the checks, so a request with several faults
- * always gets the same error.
- */
+/** Verifies the whole request, in the contract's order: several faults always give the same error. */
 const verifyRequest = async (
   verifying: Verifying,
-  { signedAppTransaction, signedTransactions = [], signedRenewalInfos = [] }: SignedRequest,
+  { signedAppTransaction, signedTransactions = [], signedRenewalInfos = [] }: IosStoreSynchronizeRequest,
 ): Promise<{ readonly application: Application; readonly facts: VerifiedFacts }> => {
   const { verifier } = verifying.ports;
   const { moment } = verifying;
@@ -141,7 +129,6 @@ const verifyRequest = async (
   return { application, facts: iosStoreFacts(configuration, signed) };
 };
 
-/** Verifies a request, stores its facts, and links the customer to the account it names, if any. */
 const storeRequest = async (
   ports: IosStoreCustomers,
   request: IosStoreSynchronizeRequest,
@@ -158,7 +145,7 @@ const storeRequest = async (
 };
 
 /**
- * Links a customer of the App Store. The credential names the application.
+ * The credential names the application.
  *
  * @throws ServiceError the errors of the endpoint
  */
@@ -174,7 +161,7 @@ export const linkIosStoreCustomer = async (
 };
 
 /**
- * Stores an app's purchases. The verified bundle names the application. An account is linked as asserted by the client.
+ * The verified bundle names the application; an account is the client's claim.
  *
  * @throws ServiceError the errors of the endpoint
  */
@@ -182,8 +169,8 @@ export const synchronizeIosStorePurchases = async (
   ports: IosStoreCustomers,
   request: IosStoreSynchronizeRequest,
 ): Promise<SynchronizeResponse> => {
-  const { application, customer } = await storeRequest(ports, request, "client", (bundle) =>
-    applicationOfBundle(ports.directory, bundle),
+  const { application, customer } = await storeRequest(ports, request, "client", (bundleOrPackage) =>
+    applicationOfStore(ports.directory, { store: "ios-store", bundleOrPackage }),
   );
   return presentCustomer(application, customer, ports.now());
 };

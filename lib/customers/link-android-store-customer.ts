@@ -50,9 +50,8 @@ const findStored = async (
 };
 
 /**
- * The stored purchase, in place of one that the store says it has dropped. What is stored is no answer, and until the
- * purchase is long over the store may be mistaken: its refresh stays, with the only copy of the token, and so does its due
- * acknowledgement.
+ * The stored purchase in place of a dropped one. It is no answer, and until it is long over the store may be mistaken:
+ * its question stays, with the only copy of the token, and so does its acknowledgement.
  */
 const storedPurchase = async (
   context: PackageContext,

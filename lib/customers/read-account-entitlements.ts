@@ -15,10 +15,7 @@ export interface AccountReading {
   readonly now: () => Instant;
 }
 
-/**
- * Entitlements, as of now, of all customers linked to an account: one Query. An unknown account has none; nor has one of
- * an application that no longer exists, as no catalog grants any.
- */
+/** Entitlements of all customers linked to an account: one Query. None of an unknown account or application. */
 export const readAccountEntitlements = async (
   { directory, table, now }: AccountReading,
   application: ApplicationId,

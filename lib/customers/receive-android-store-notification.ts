@@ -14,7 +14,7 @@ import type {
   PushTokenVerifier,
 } from "../stores/android-store/push-token.ts";
 import { selecting } from "../stores/android-store/reading.ts";
-import { androidStoreConfigurationOf, applicationOfPackage } from "./application-of.ts";
+import { androidStoreConfigurationOf, applicationOfStore } from "./application-of.ts";
 import { packageInEnvironment } from "./asking/store-in-environment.ts";
 import {
   failNotification,
@@ -45,10 +45,7 @@ const ANSWERED: ReadonlySet<ErrorCode> = new Set([
   "STORE_REJECTED_CREDENTIAL",
 ]);
 
-/**
- * Age up to which a notification is sent again if the store does not know its purchase: longer than most outages,
- * during which it waits too.
- */
+/** Age up to which a notification of an unknown purchase is sent again: longer than most outages. */
 const UNKNOWN_MILLISECONDS = 6 * HOUR;
 
 export interface AndroidStorePush {
@@ -76,8 +73,8 @@ const requireSender = (
 };
 
 /**
- * Whether the store does not know the purchase of its own recent notification: by mistake, or not yet. Unless the app sends
- * the purchase, no other message names it. Clock skew counts in both directions.
+ * The store may not know the purchase of its recent notification by mistake, or not yet, and no other message names it.
+ * Clock skew counts in both directions.
  */
 const mayBecomeKnown = (
   { sentAt }: AndroidStoreNotification,
@@ -86,7 +83,6 @@ const mayBecomeKnown = (
 ): boolean =>
   UNKNOWN_STATUSES.has(status) && sentAt !== null && Math.abs(now - sentAt) < UNKNOWN_MILLISECONDS;
 
-/** Asks the store about the purchase, and stores the answer. Conflicting facts are stored for each owner. */
 const ask = async (
   context: PackageContext,
   notification: AndroidStoreNotification,
@@ -114,7 +110,6 @@ const ask = async (
   }
 };
 
-/** Passes the store's question on to the application; a notification without one is unused. */
 const passOnQuestion = async (
   reception: AndroidStoreReception,
   application: Application,
@@ -128,8 +123,8 @@ const passOnQuestion = async (
 };
 
 /**
- * Uses a notification with an authentic token, then notes it: at most now, as a future time would suppress later notes. A
- * push without one is unused, and without a package only this route's own address can be its audience.
+ * Uses an authentic push, then notes it: at most now, as a future time would suppress later notes. Without a package,
+ * only this route's own address can be its audience.
  */
 const use = async (
   reception: AndroidStoreReception,
@@ -142,7 +137,8 @@ const use = async (
     return "UNUSED";
   }
   const { packageName, purchase, sentAt } = notification;
-  const application = await applicationOfPackage(reception.directory, packageName);
+  const reference = { store: "android-store", bundleOrPackage: packageName } as const;
+  const application = await applicationOfStore(reception.directory, reference);
   const configuration = androidStoreConfigurationOf(application, packageName);
   requireSender(reception, claims, configuration.notifications);
   const outcome =
@@ -155,11 +151,10 @@ const use = async (
 };
 
 /**
- * Takes a Real-time Developer Notification: a hint that a purchase has changed. The store is asked, its answer is stored,
- * and nothing is linked. What the store asks of the application is passed on.
+ * Takes a Real-time Developer Notification, a hint: the store is asked, its answer is stored, nothing is linked. What
+ * the store asks of the application is passed on.
  *
- * @throws ServiceError the errors of the endpoint; an unexpected failure is `STORE_UNAVAILABLE`, so that the push is sent
- * again
+ * @throws ServiceError the errors of the endpoint; an unexpected failure is `STORE_UNAVAILABLE`: it is pushed again
  */
 export const receiveAndroidStoreNotification = async (
   reception: AndroidStoreReception,

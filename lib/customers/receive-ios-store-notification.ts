@@ -7,7 +7,7 @@ import { checkAppTransactionClaims } from "../stores/ios-store/app-transaction.t
 import { questionIn, type Notification, type NotificationParts } from "../stores/ios-store/notification.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
 import { isForgery } from "../stores/ios-store/signatures/verdict.ts";
-import { applicationOfBundle, iosStoreConfigurationOf } from "./application-of.ts";
+import { applicationOfStore, iosStoreConfigurationOf } from "./application-of.ts";
 import { appStoreTrust, type IosStoreCustomers } from "./ios-store-customers.ts";
 import {
   failNotification,
@@ -20,10 +20,7 @@ import { passOn } from "./notifications/store-request.ts";
 import { iosStoreFacts, type VerifiedFacts } from "./storing/verified-facts.ts";
 
 export interface IosStoreReception extends IosStoreCustomers, Reception {
-  /**
-   * Queues the notification for the service that a bundle's notifications are forwarded to, as it came. Unset: nothing is
-   * forwarded.
-   */
+  /** Queues the notification, as it came, for the service that takes the bundle's. Unset: none does. */
   readonly forward?: (application: ApplicationId, bundleIdentifier: string) => Promise<void>;
 }
 
@@ -94,7 +91,8 @@ const receive = async (
   moment: Instant,
 ): Promise<NotificationUse> => {
   const { bundleIdentifier: bundleOrPackage, environment, signedAt } = notification;
-  const application = await applicationOfBundle(ports.directory, bundleOrPackage);
+  const reference = { store: "ios-store", bundleOrPackage } as const;
+  const application = await applicationOfStore(ports.directory, reference);
   const configuration = iosStoreConfigurationOf(application, bundleOrPackage);
   const context = { ports, application, configuration, notification, moment };
   const refused = checkAppTransactionClaims(notification, configuration);
@@ -104,23 +102,15 @@ const receive = async (
   }
   if (refused !== null) throw invalidNotification(refused.because);
   const outcome = await use(context);
-  const notified = {
-    application: application.identifier,
-    store: "ios-store",
-    environment,
-    bundleOrPackage,
-  } as const;
-  await ports.note(notified, signedAt);
+  await ports.note({ application: application.identifier, environment, ...reference }, signedAt);
   return outcome;
 };
 
 /**
- * Takes an App Store Server Notification: verifies the envelope and what it carries, stores the facts, and links nothing.
- * The type decides no fact, so a replay writes none. What the store asks of the application is passed on. Each part counts
- * by itself: one in a new form loses no other.
+ * Takes an App Store Server Notification: verifies it, stores its facts, links nothing, and passes on what the store
+ * asks. Its type decides no fact, so a replay writes none. Each part counts by itself.
  *
- * @throws ServiceError the errors of the endpoint; an unexpected failure is `STORE_UNAVAILABLE`, so that the App Store
- * sends the notification again
+ * @throws ServiceError the errors of the endpoint; an unexpected failure is `STORE_UNAVAILABLE`: it is sent again
  */
 export const receiveIosStoreNotification = async (
   ports: IosStoreReception,

@@ -1,8 +1,8 @@
 import type { AndroidStoreConfiguration, Application } from "../applications/application.ts";
-import { DAY, MINUTE } from "../duration.ts";
+import { DAY, HOUR, MINUTE } from "../duration.ts";
 import { isOverAt, productKindOf, referenceText, type Purchase } from "../entitlements/purchase.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { inHourlyOrder } from "../queues/turns.ts";
+import { fromAnotherPlace } from "../queues/turns.ts";
 import { purchasesOfToken } from "../stores/android-store/purchase-token.ts";
 import type {
   AndroidStore,
@@ -19,7 +19,7 @@ import {
   type SweepRun,
 } from "./notifications/sweep.ts";
 
-export interface AndroidStoreSweep extends AndroidStorePurchases, Omit<SweepRun, "now"> {
+export interface AndroidStoreSweep extends AndroidStorePurchases, SweepRun {
   readonly androidStore: AndroidStore;
 }
 
@@ -27,8 +27,8 @@ export interface AndroidStoreSweep extends AndroidStorePurchases, Omit<SweepRun,
 const UNSEEN_MILLISECONDS = 10 * MINUTE;
 
 /**
- * Age of a period up to which it is read again for a purchase whose answer could not be used, or is a 404: it may be so for
- * good. One about which the store was silent is asked about for as long as the store lists its void.
+ * Age of a period up to which it is read again for an unusable answer or a 404, which may stay so. For a silent store
+ * it is read again for as long as the store lists the void.
  */
 const ASKED_AGAIN_MILLISECONDS = 2 * DAY;
 
@@ -47,8 +47,8 @@ interface PeriodContext {
 }
 
 /**
- * Those of a period's purchases that are known here, not over, and not verified since the end of the period. The store
- * lists a void by when its systems saw it, which may be days after the time that it names.
+ * Purchases known here, not over, and not verified since the period's end: the store lists a void by when its systems
+ * saw it, which may be days after the time that it names.
  */
 const toAsk = async (
   { sweep, application, configuration: { packageName }, period }: PeriodContext,
@@ -70,10 +70,7 @@ const toAsk = async (
   });
 };
 
-/**
- * Reads the list of a period, each token once: whole, or up to a page that the store does not answer, or that time has
- * no room for.
- */
+/** Reads a period's list, each token once: whole, or up to a page that has no answer, or no time. */
 const listVoided = async ({
   sweep: { androidStore, now },
   configuration,
@@ -94,14 +91,14 @@ const listVoided = async ({
 };
 
 /**
- * Reads a period, and asks the store about its purchases. A void alone revokes nothing: it names one order, and a
- * purchase token is shared by all renewals. `lookUpVoided` has the exception.
+ * Asks about a period's purchases. A void revokes nothing, save as `lookUpVoided` says: it names one order, and all
+ * renewals share a purchase token.
  */
 const readPeriod = async (context: PeriodContext): Promise<PeriodOutcome> => {
   const { sweep, application, period, until } = context;
   const { voided, isWhole } = await listVoided(context);
   // What a run has no time for, and a few about which the store is silent for good, do not hide others.
-  const inOrder = inHourlyOrder(voided, ({ purchaseToken }) => purchaseToken, sweep.now());
+  const inOrder = fromAnotherPlace(voided, HOUR, sweep.now());
   let [found, unanswered, isLeft] = [0, 0, false];
   for (const due of await toAsk(context, inOrder)) {
     const asked = sweep.now() >= until ? null : await askGoogle(sweep, application, due);

@@ -11,8 +11,7 @@ import {
   type SweepRun,
 } from "./notifications/sweep.ts";
 
-export interface IosStoreSweep
-  extends Omit<IosStoreReception, "directory">, Omit<SweepRun, "now" | "directory"> {
+export interface IosStoreSweep extends IosStoreReception, SweepRun {
   readonly directory: IosStoreReception["directory"];
   readonly appStore: AppStoreServer;
 }
@@ -30,8 +29,8 @@ const use = async (sweep: IosStoreSweep, signedPayload: string): Promise<void> =
 const USED_TOGETHER = 4;
 
 /**
- * Reads Apple's history of notifications for every bundle with an App Store Server API key, and uses them as if they had
- * been delivered: the undelivered ones, and all of a bundle whose notifications another service forwards.
+ * Uses Apple's history of notifications as if they had been delivered: of every bundle with a key the undelivered ones,
+ * or all where another service forwards.
  *
  * @param until no period begins, and no page is read, from this moment on
  */

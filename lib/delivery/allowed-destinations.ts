@@ -3,10 +3,7 @@ export type AllowsDestination = (url: string) => boolean;
 
 export const ALLOWS_NONE: AllowsDestination = () => false;
 
-/**
- * Reads the variable `DESTINATIONS` of a run on one machine: `any`, or origins with commas between them. Unset, as the
- * deployed stack leaves it: none.
- */
+/** Reads a local run's `DESTINATIONS`: `any`, or origins with commas between them. Unset, as when deployed: none. */
 export const allowedDestinations = (variable: string | undefined): AllowsDestination => {
   if (variable === undefined) return ALLOWS_NONE;
   const origins = new Set(variable.split(","));

@@ -1,13 +1,11 @@
 import type { Instant } from "../entitlements/time.ts";
-import type { Lease } from "../queues/health.ts";
+import type { Lease, QueueHealth } from "../queues/health.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import type { Change, ChangePlace } from "../telling/change.ts";
-import type { DestinationHealth } from "./destination-health.ts";
 import type { Message } from "./message.ts";
 
 export interface DestinationReference {
   readonly application: ApplicationId;
-  /** Its name. */
   readonly destination: string;
 }
 
@@ -19,7 +17,6 @@ export interface AccountDelivery {
   readonly place: ChangePlace;
 }
 
-/** A store's request to the application that a destination has not taken yet. */
 export interface RequestDelivery {
   readonly kind: "request";
   readonly message: Message;
@@ -38,11 +35,11 @@ export type Delivery = (AccountDelivery | RequestDelivery) & {
 /** Items that wait for other ends, such as destinations, and whether those take them. All reads are strongly consistent. */
 export interface WaitingItems<End, Item> {
   /** Health of an end; one that was never tried takes items. */
-  healthOf(end: End): Promise<DestinationHealth>;
+  healthOf(end: End): Promise<QueueHealth>;
   /** Takes the right to deliver. Null: another worker has it, or the end is paused. */
-  take(end: End, lease: Lease, moment: Instant): Promise<DestinationHealth | null>;
+  take(end: End, lease: Lease, moment: Instant): Promise<QueueHealth | null>;
   /** Ends the right, if it is still the worker's, and stores the end's health. */
-  release(end: End, lease: Pick<Lease, "worker">, health: DestinationHealth): Promise<void>;
+  release(end: End, lease: Pick<Lease, "worker">, health: QueueHealth): Promise<void>;
   /** Removes an item, unless a newer version has taken its place. */
   remove(end: End, item: Item): Promise<void>;
   /** Moves an item to its next attempt, unless it was taken meanwhile, or a newer version has taken its place. */

@@ -2,23 +2,6 @@ import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { Down, QueueHealth } from "../queues/health.ts";
 
-/**
- * State of a destination as a whole. A failure is a batch of which nothing was taken; its reason is a word that an operator
- * looks up.
- */
-export type DestinationHealth = QueueHealth;
-
-/** Since when, until when and why nothing is taken. */
-export interface Failing {
-  readonly because: string;
-  readonly failingSince: Instant;
-  readonly until: Instant;
-}
-
-/** Null: it takes messages. */
-export const failingOf = ({ because, failingSince, pausedUntil }: DestinationHealth): Failing | null =>
-  failingSince === null ? null : { because: because ?? "", failingSince, until: pausedUntil };
-
 /** A destination that has answered 410: suspended until an operator resumes it. */
 export const GONE: Down<string> = {
   because: "gone",
@@ -26,10 +9,10 @@ export const GONE: Down<string> = {
   isForAll: true,
 };
 
-export const isSuspended = ({ because }: DestinationHealth): boolean => because === GONE.because;
+export const isSuspended = ({ because }: Pick<QueueHealth, "because">): boolean => because === GONE.because;
 
 /**
- * Times from a failed attempt to the next one; the last is repeated. They follow the specification's example.
+ * Times from a failed attempt to the next one; the last is repeated.
  *
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
@@ -51,10 +34,7 @@ export const nextTry = (failures: number, moment: Instant, retryAt: Instant | nu
   return Math.max(moment + step, Math.min(retryAt ?? 0, moment + DAY));
 };
 
-/**
- * Pauses of a destination. They stop growing early: the cause may be one message that is never taken, while others wait.
- * Each message has growing pauses of its own.
- */
+/** Short: the cause may be one message that is never taken, while others wait. Each message has its own pauses. */
 const PAUSES = RETRY_PAUSES.slice(0, 2);
 
 /** The pauses are the same for every reason. */

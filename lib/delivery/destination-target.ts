@@ -2,10 +2,10 @@ import type { Application } from "../applications/application.ts";
 import type { Destination } from "../applications/destination.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { turnOf, type Run } from "../queues/work-off.ts";
+import { failingOf } from "../queues/health.ts";
+import { turnOf, type Outcome, type Run } from "../queues/work-off.ts";
 import { ACCOUNT_CHANGED, CHANGES_KEPT_MILLISECONDS } from "../telling/change.ts";
 import type { Delivery, DeliveryQueue, DestinationReference } from "./delivery-queue.ts";
-import { failingOf } from "./destination-health.ts";
 import type { Message } from "./message.ts";
 import type { SendOutcome } from "./send-outcome.ts";
 import {
@@ -14,7 +14,6 @@ import {
   deliveringWork,
   DROPPED,
   MESSAGES_AT_ONCE,
-  type Delivered,
   type DeliveryCounts,
   type Target,
 } from "./target.ts";
@@ -53,7 +52,6 @@ const messagesOf = async (
   });
 };
 
-/** A version of an account, or a request. */
 const keyOf = (one: Delivery): string =>
   one.kind === "account" ? `account ${one.account} ${one.version}` : one.message.identifier;
 
@@ -86,7 +84,7 @@ const waitingFor = (run: Sending & Run, end: DestinationReference, destination: 
       }
       return due.slice(0, limit);
     },
-    attempt: async (batch: readonly Delivery[]): Promise<readonly Delivered[]> => {
+    attempt: async (batch: readonly Delivery[]): Promise<readonly Outcome[]> => {
       const messages = await messagesOf(run, end.application, batch);
       const sent = (await send(messages.flatMap((message) => message ?? []))).values();
       return messages.map((message, index) => {
@@ -99,7 +97,6 @@ const waitingFor = (run: Sending & Run, end: DestinationReference, destination: 
   };
 };
 
-/** Delivers to one destination: sends its messages, and stores the outcome of each. */
 export const destinationTarget = (
   run: Sending & Run,
   { identifier: application }: Application,

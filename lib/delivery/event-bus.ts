@@ -7,6 +7,7 @@ import {
 } from "@aws-sdk/client-eventbridge";
 import { chunks } from "../chunks.ts";
 import { within } from "../pause.ts";
+import { unansweredBecause, type Unanswered } from "../unanswered.ts";
 import { SENDER, type Message } from "./message.ts";
 import { ATTEMPT_MILLISECONDS, failedBecause, type FailureReason, type SendOutcome } from "./send-outcome.ts";
 
@@ -57,20 +58,20 @@ const outcomeOf = (result: PutEventsResultEntry | undefined): SendOutcome => {
   return ErrorCode === undefined ? DELIVERED : failedWith(STATUSES[ErrorCode] ?? 400);
 };
 
-const NETWORK: readonly (readonly [RegExp, FailureReason])[] = [
-  [/^ETIMEDOUT$/, "timeout"],
-  [/^(ENOTFOUND|EAI_AGAIN)$/, "name"],
-  [/CERT|SIGNATURE|TLS|SSL|EPROTO/, "tls"],
-  [/^HPE_/, "protocol"],
-  [/^E[A-Z]+$/, "connect"],
-];
+const NETWORK: Readonly<Record<Unanswered, FailureReason>> = {
+  nameNotResolved: "name",
+  connection: "connect",
+  tls: "tls",
+  timeout: "timeout",
+};
 
-/** Checks the code before the name: the SDK calls a reset connection a `TimeoutError` too. */
-const networkFailure = ({ name, code }: { readonly name?: unknown; readonly code?: unknown }) => {
-  const [, reason] = NETWORK.find(([pattern]) => typeof code === "string" && pattern.test(code)) ?? [];
-  if (reason !== undefined) return reason;
-  if (name === "TimeoutError") return "timeout";
-  return name === "SyntaxError" ? "protocol" : null;
+const networkFailure = (error: {
+  readonly name?: unknown;
+  readonly code?: unknown;
+}): FailureReason | null => {
+  const word = unansweredBecause(error);
+  if (word !== null) return NETWORK[word];
+  return error.name === "SyntaxError" || String(error.code).startsWith("HPE_") ? "protocol" : null;
 };
 
 /** The outcome of every entry if the whole request failed. */
@@ -82,38 +83,36 @@ const failureOf = (error: unknown, deadline: AbortSignal): SendOutcome => {
   return failedBecause(reason);
 };
 
-/** Sends messages to event buses, with the region, credentials and retries of the client. */
-export const createEventBusSender = (
+const put = async (
   client: EventBridgeClient,
-  attemptMilliseconds: number = ATTEMPT_MILLISECONDS,
-) => {
-  const put = async (
-    entries: readonly PutEventsRequestEntry[],
-    deadline: AbortSignal,
-  ): Promise<readonly SendOutcome[]> => {
-    const command = new PutEventsCommand({ Entries: [...entries] });
-    try {
-      const { Entries = [] } = await within(deadline, client.send(command, { abortSignal: deadline }));
-      return entries.map((_, index) => outcomeOf(Entries[index]));
-    } catch (error) {
-      const failure = failureOf(error, deadline);
-      return entries.map(() => failure);
-    }
-  };
+  entries: readonly PutEventsRequestEntry[],
+  deadline: AbortSignal,
+): Promise<readonly SendOutcome[]> => {
+  const command = new PutEventsCommand({ Entries: [...entries] });
+  try {
+    const { Entries = [] } = await within(deadline, client.send(command, { abortSignal: deadline }));
+    return entries.map((_, index) => outcomeOf(Entries[index]));
+  } catch (error) {
+    const failure = failureOf(error, deadline);
+    return entries.map(() => failure);
+  }
+};
 
-  return {
-    /**
-     * Makes one attempt to put messages on a bus: one outcome for each, in their order. 15 seconds for all of them.
-     *
-     * @param busArn ARN of a bus in the client's region
-     * @throws errors that are not from EventBridge or the network, such as missing credentials
-     */
-    send: async (busArn: string, messages: readonly Message[]): Promise<readonly SendOutcome[]> => {
-      const deadline = AbortSignal.timeout(attemptMilliseconds);
-      const outcomes: SendOutcome[] = [];
-      for (const entries of requestsOf(messages.map((message) => entryOf(busArn, message))))
-        outcomes.push(...(await put(entries, deadline)));
-      return outcomes;
-    },
-  };
+/**
+ * Makes one attempt to put messages on a bus: one outcome for each, in their order.
+ *
+ * @param client with the bus's region, credentials and retries
+ * @throws errors that are not from EventBridge or the network, such as missing credentials
+ */
+export const sendToEventBus = async (
+  client: EventBridgeClient,
+  busArn: string,
+  messages: readonly Message[],
+  attemptMilliseconds: number = ATTEMPT_MILLISECONDS,
+): Promise<readonly SendOutcome[]> => {
+  const deadline = AbortSignal.timeout(attemptMilliseconds);
+  const outcomes: SendOutcome[] = [];
+  for (const entries of requestsOf(messages.map((message) => entryOf(busArn, message))))
+    outcomes.push(...(await put(client, entries, deadline)));
+  return outcomes;
 };

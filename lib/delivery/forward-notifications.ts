@@ -1,6 +1,6 @@
 import { forwardsTo, type Application } from "../applications/application.ts";
-import { turnOf, type Run } from "../queues/work-off.ts";
-import { failingOf } from "./destination-health.ts";
+import { failingOf } from "../queues/health.ts";
+import { turnOf, type Outcome, type Run } from "../queues/work-off.ts";
 import {
   FORWARDS_KEPT_MILLISECONDS,
   type Forward,
@@ -9,15 +9,7 @@ import {
   type SentNotification,
 } from "./forward-queue.ts";
 import type { SendOutcome } from "./send-outcome.ts";
-import {
-  deliveredBy,
-  deliveringWork,
-  DROPPED,
-  FAULTY,
-  type Delivered,
-  type DeliveryCounts,
-  type Target,
-} from "./target.ts";
+import { deliveredBy, deliveringWork, DROPPED, FAULTY, type DeliveryCounts, type Target } from "./target.ts";
 
 export interface Forwarding {
   readonly queue: ForwardQueue;
@@ -31,14 +23,13 @@ const ANY_TIME = Date.UTC(9000, 0, 1);
 const GONE_STATUS = 410;
 
 /** A service that answers 410 is tried on: nobody would resume it, and the manifest ends the forwarding. */
-const forwardedBy = (sent: SendOutcome): Delivered =>
+const forwardedBy = (sent: SendOutcome): Outcome =>
   deliveredBy(
     sent.outcome === "gone"
       ? { outcome: "failed", because: "status", status: GONE_STATUS, retryAt: null }
       : sent,
   );
 
-/** Forwards the notifications of one bundle, and stores the outcome of each. */
 const forwardTarget = (
   { queue, send }: Forwarding,
   run: Run,
@@ -46,7 +37,7 @@ const forwardTarget = (
   url: string,
   counts: DeliveryCounts,
 ): Target => {
-  const attempt = async ({ since, body, contentType }: Forward): Promise<Delivered> => {
+  const attempt = async ({ since, body, contentType }: Forward): Promise<Outcome> => {
     if (since + FORWARDS_KEPT_MILLISECONDS <= run.now()) return DROPPED;
     return send(url, { body, contentType }).then(forwardedBy, (error: unknown) => {
       run.onFailure(error);
@@ -75,7 +66,6 @@ const forwardTarget = (
   };
 };
 
-/** The bundles of an application whose notifications are forwarded. */
 export const forwardTargets = (
   forwarding: Forwarding,
   run: Run,

@@ -3,7 +3,6 @@ import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import type { WaitingItems } from "./delivery-queue.ts";
 
-/** A bundle whose notifications are forwarded. */
 export interface ForwardReference {
   readonly application: ApplicationId;
   readonly bundleIdentifier: string;
@@ -22,7 +21,6 @@ const MEDIA_TYPE = /^[\x20-\x7e]{1,256}$/;
 export const forwardableType = (contentType: string | null): string =>
   contentType !== null && MEDIA_TYPE.test(contentType) ? contentType : "application/json";
 
-/** A notification that waits to be forwarded. */
 export interface Forward extends SentNotification {
   readonly identifier: string;
   /** When it came. */
@@ -35,7 +33,6 @@ export interface Forward extends SentNotification {
 /** Time after which a notification that was not taken is dropped: the last attempts are a day apart. */
 export const FORWARDS_KEPT_MILLISECONDS = 7 * DAY;
 
-/** Notifications that wait, counted up to a bound. */
 export interface WaitingForwards {
   readonly count: number;
   /** There are more than were counted. */
@@ -44,7 +41,6 @@ export interface WaitingForwards {
   readonly since: Instant | null;
 }
 
-/** Notifications that wait to be forwarded, by bundle. */
 export interface ForwardQueue extends WaitingItems<ForwardReference, Forward> {
   add(bundle: ForwardReference, forward: Forward): Promise<void>;
   /** Those due by the moment, the earliest first. */

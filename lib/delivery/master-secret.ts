@@ -1,5 +1,2 @@
-/**
- * Name of a service's master secret. The service's name is also its table's. Not under the prefix of the stores'
- * secrets, which more functions may read.
- */
+/** Not under the prefix of the stores' secrets, which more functions may read. A service's name is its table's. */
 export const masterSecretName = (serviceName: string): string => `${serviceName}-master`;

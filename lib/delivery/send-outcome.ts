@@ -1,15 +1,9 @@
 import type { Instant } from "../entitlements/time.ts";
 
 /**
- * Why a message was not delivered:
- *
- * - `address`: the URL or an address of its name is not allowed.
- * - `name`: the name does not resolve.
- * - `connect`: no connection, or it broke before an answer.
- * - `tls`: no TLS connection, or a certificate that is not valid for the name.
- * - `timeout`: no answer in time.
- * - `protocol`: an answer that is not HTTP, or exceeds the limits.
- * - `status`: an answer that is not a success.
+ * Why a message was not delivered. `address`: the URL or an address of its name is not allowed. `name`: it does not
+ * resolve. `connect`: no connection, or it broke before an answer. `tls`: no TLS, or no valid certificate. `timeout`:
+ * no answer in time. `protocol`: no HTTP, or beyond the limits. `status`: an answer that is no success.
  */
 export type FailureReason = "address" | "name" | "connect" | "tls" | "timeout" | "protocol" | "status";
 
@@ -27,7 +21,6 @@ export type SendOutcome =
       readonly retryAt: Instant | null;
     };
 
-/** A failure without an answer. */
 export const failedBecause = (because: FailureReason): SendOutcome => ({
   outcome: "failed",
   because,

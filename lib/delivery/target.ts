@@ -1,16 +1,15 @@
 import type { Instant } from "../entitlements/time.ts";
+import type { Failing } from "../queues/health.ts";
 import type { Outcome, Turn, Work } from "../queues/work-off.ts";
 import type { DestinationReference, WaitingItems } from "./delivery-queue.ts";
-import { GONE, nextTry, pausesOf, type Failing } from "./destination-health.ts";
+import { GONE, nextTry, pausesOf } from "./destination-health.ts";
 import type { ForwardReference } from "./forward-queue.ts";
 import type { SendOutcome } from "./send-outcome.ts";
 
-/** An end that takes nothing. */
 export type FailingEnd = Failing & (DestinationReference | ForwardReference);
 
 /** An end to which a run delivers: a destination, or a service that gets a bundle's notifications. */
 export interface Target {
-  /** Distinguishes it in a run. */
   readonly name: string;
   readonly turn: Turn;
   readonly report: () => Promise<{
@@ -21,57 +20,42 @@ export interface Target {
   }>;
 }
 
-/** Attempts of a run, counted as they end. */
 export interface DeliveryCounts {
   delivered: number;
   failed: number;
 }
 
-/** Messages sent to one destination at the same time. */
 export const MESSAGES_AT_ONCE = 20;
 
-/** Reason for a destination to which this service could not even try to deliver. */
-const FAULT = "error";
-
-/** Outcome of one delivery. */
-export interface Delivered extends Outcome {
-  /** Time before which the destination wants no further attempt of this message; null: none named. */
-  readonly retryAt: Instant | null;
-}
-
-export const DELIVERED: Delivered = { item: "done", end: "up", retryAt: null };
+export const DELIVERED: Outcome = { item: "done", end: "up" };
 /** Nothing is left to deliver. */
-export const DROPPED: Delivered = { item: "done", end: null, retryAt: null };
-export const FAULTY: Delivered = {
-  item: "failed",
-  end: { because: FAULT, retryAt: null, isForAll: false },
-  retryAt: null,
-};
+export const DROPPED: Outcome = { item: "done", end: null };
+/** This service could not even try. */
+export const FAULTY: Outcome = { item: "failed", end: { because: "error", retryAt: null, isForAll: false } };
 
-export const deliveredBy = (sent: SendOutcome | undefined): Delivered => {
+export const deliveredBy = (sent: SendOutcome | undefined): Outcome => {
   switch (sent?.outcome) {
     case "delivered":
       return DELIVERED;
     case "gone":
-      return { item: "failed", end: GONE, retryAt: null };
+      return { item: "failed", end: GONE };
     case "failed": {
       const { because, status, retryAt } = sent;
       const reason = status === null ? because : `${because} ${status}`;
-      return { item: "failed", end: { because: reason, retryAt, isForAll: false }, retryAt };
+      return { item: "failed", end: { because: reason, retryAt, isForAll: false } };
     }
     case undefined:
       return FAULTY;
   }
 };
 
-/** An end for which items wait, and the attempts to deliver them. */
 interface Delivering<End, Item> {
   readonly end: End;
   readonly queue: WaitingItems<End, Item>;
   /** Items due by the moment; of an end that is back, those that are due later, too. */
   due(moment: Instant, limit: number, isBack: boolean): Promise<readonly Item[]>;
   /** Makes one attempt for each item: their outcomes, in their order. */
-  attempt(batch: readonly Item[]): Promise<readonly Delivered[]>;
+  attempt(batch: readonly Item[]): Promise<readonly Outcome[]>;
   keyOf(item: Item): string;
   dueAtOf(item: Item): Instant;
 }
@@ -80,10 +64,10 @@ interface Delivering<End, Item> {
 export const deliveringWork = <End, Item extends { readonly tries: number }>(
   { end, queue, due, attempt, keyOf, dueAtOf }: Delivering<End, Item>,
   counts: DeliveryCounts,
-): Work<Item, string, Delivered> => {
+): Work<Item> => {
   let wasFailing = false;
   let isBack = false;
-  const settle = async (item: Item, result: Delivered): Promise<Delivered> => {
+  const settle = async (item: Item, result: Outcome): Promise<Outcome> => {
     if (result === DELIVERED) {
       isBack ||= wasFailing;
       counts.delivered += 1;
@@ -114,7 +98,10 @@ export const deliveringWork = <End, Item extends { readonly tries: number }>(
     },
     postpone: async (item, result, moment) => {
       const tries = item.tries + 1;
-      await queue.retry(end, item, tries, nextTry(tries, moment, result?.retryAt ?? null));
+      const shown = result?.end ?? "up";
+      // Once a suspended destination is resumed, its messages wait no longer.
+      const retryAt = shown === "up" || shown === GONE ? null : shown.retryAt;
+      await queue.retry(end, item, tries, nextTry(tries, moment, retryAt));
     },
     staysFor: 0,
     pausesOf,

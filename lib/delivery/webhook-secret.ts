@@ -13,7 +13,7 @@ const NEVER_ROTATED: Instant = 0;
 const KEY_BYTES = 32;
 
 /**
- * Derives a key by HKDF-SHA256 (RFC 5869). The JSON array makes the name unambiguous: no two lists give the same text.
+ * A key by HKDF-SHA256 (RFC 5869). No two lists give the same JSON.
  *
  * @throws TypeError if the master secret is shorter than the keys made from it
  */
@@ -24,7 +24,7 @@ const derivedKey = (master: Uint8Array, name: readonly (string | number)[]): Uin
 };
 
 /**
- * The 32 bytes that sign a destination's webhooks. They are derived, so no table holds them.
+ * The 32 bytes that sign a destination's webhooks.
  *
  * @param epoch time of the rotation that made the secret
  */
@@ -67,8 +67,8 @@ export const signingSecrets = (
 export const secretText = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString("base64")}`;
 
 /**
- * HMAC-SHA256 (hex) of a text, under a key of the application. Stands for a name that must not be stored, such as an
- * erased account's: only the holder of the master secret can match the two.
+ * HMAC-SHA256 (hex) under a key of the application. Stands for a name that must not be stored, such as an erased
+ * account's.
  */
 export const keyedHash = (master: Uint8Array, application: ApplicationId, text: string): string =>
   createHmac("sha256", derivedKey(master, ["keyed-hash", application]))

@@ -1,6 +1,5 @@
 /** Exclusive right to process a queue, until it ends. */
 export interface Lease {
-  /** Distinguishes the worker from others. */
   readonly worker: string;
   readonly until: number;
 }
@@ -18,6 +17,21 @@ export interface QueueHealth<Reason extends string = string> {
 }
 
 export const HEALTHY: QueueHealth<never> = { failures: 0, because: null, failingSince: null, pausedUntil: 0 };
+
+/** Since when, until when and why nothing is tried. */
+export interface Failing<Reason extends string = string> {
+  readonly because: Reason;
+  readonly failingSince: number;
+  readonly until: number;
+}
+
+/** Null: the other end answers. */
+export const failingOf = <Reason extends string>({
+  because,
+  failingSince,
+  pausedUntil: until,
+}: QueueHealth<Reason>): Failing<Reason> | null =>
+  because === null || failingSince === null ? null : { because, failingSince, until };
 
 /** A sign that the other end of a queue is down. */
 export interface Down<Reason extends string> {
@@ -51,8 +65,8 @@ export const afterFailure = <Reason extends string>(
 };
 
 /**
- * The queue's health after a batch. One item that shows the other end up is enough, unless another's failure is for all.
- * Of several reasons, the one with the longest pause counts.
+ * The health after a batch. One item that shows the other end up is enough, unless another's failure is for all. Of
+ * several reasons, the one with the longest pause counts.
  */
 export const afterBatch = <Reason extends string>(
   health: QueueHealth<Reason>,

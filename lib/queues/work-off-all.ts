@@ -1,14 +1,15 @@
-import { fromOthersEachMinute } from "./turns.ts";
+import { MINUTE } from "../duration.ts";
+import type { ApplicationId } from "../identifiers.ts";
+import { onceLoaded } from "../once.ts";
+import { fromAnotherPlace } from "./turns.ts";
 import type { Run, Turn, WorkedOff } from "./work-off.ts";
 
-/** A run over several queues. */
 export interface RunOfAll extends Run {
   /** Waits a second in real time, while a slow queue holds the run up. Unset: the others are not looked at again. */
   readonly untilNextLook?: () => Promise<void>;
 }
 
 interface Together {
-  /** Queues worked off at the same time. */
   readonly atOnce: number;
   /** No batch starts from this moment on. */
   readonly until: number;
@@ -19,8 +20,8 @@ interface Together {
 const WAITING: WorkedOff = { state: "waiting", oldest: null };
 
 /**
- * Gives queues of any kinds their turns, by name, several at once, until none has more. While some hold the run up,
- * because their other end is slow, the others are looked at again, except those whose items have to wait.
+ * Gives queues their turns, several at once, until none has more. While some hold the run up, because their other end
+ * is slow, the others are looked at again, except those whose items have to wait.
  *
  * @returns how each queue was left. A failure of one concerns it alone
  */
@@ -31,7 +32,7 @@ export const workOffAll = async (
 ): Promise<ReadonlyMap<string, WorkedOff>> => {
   const { now, untilNextLook, onFailure } = run;
   const known = new Map(first);
-  const ready = new Set(fromOthersEachMinute([...first.keys()], atOnce, now()));
+  const ready = new Set(fromAnotherPlace([...first.keys()], MINUTE, now()));
   const working = new Map<string, Promise<void>>();
   const left = new Map<string, WorkedOff>();
   let looks = 0;
@@ -75,4 +76,38 @@ export const workOffAll = async (
     if (isHeldUp && now() < until) await lookAgain();
   }
   return left;
+};
+
+export interface RunOfApplications<Application extends object> extends RunOfAll {
+  /** Applications, possibly cached. One that cannot be read is reported, and left out. */
+  readonly directory: { byIdentifier(identifier: ApplicationId): Promise<Application | null> };
+  readonly applications: () => Promise<readonly ApplicationId[]>;
+}
+
+/**
+ * As {@link workOffAll}, for the queues of all applications.
+ *
+ * @param only applications to begin with; the others have their turns while one of these holds the run up. Unset: all
+ */
+export const workOffApplications = async <Application extends object>(
+  run: RunOfApplications<Application>,
+  turnsOf: (application: Application) => Iterable<readonly [name: string, turn: Turn]>,
+  { only, ...together }: Omit<Together, "others"> & { readonly only?: readonly ApplicationId[] | undefined },
+): Promise<ReadonlyMap<string, WorkedOff>> => {
+  const read = (identifiers: readonly ApplicationId[]) =>
+    Promise.all(
+      identifiers.map(async (identifier) =>
+        run.directory.byIdentifier(identifier).catch((error: unknown) => {
+          run.onFailure(error);
+          return null;
+        }),
+      ),
+    );
+  const turnsOfAll = async (identifiers: readonly ApplicationId[]) =>
+    new Map(
+      (await read(identifiers)).flatMap((application) => (application ? [...turnsOf(application)] : [])),
+    );
+  const first = await turnsOfAll(only ?? (await run.applications()));
+  const others = onceLoaded(async () => turnsOfAll(await run.applications()));
+  return workOffAll(first, run, { ...together, ...(only !== undefined && { others }) });
 };

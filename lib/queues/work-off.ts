@@ -11,7 +11,6 @@ export interface Queue<Item, Reason extends string = string> {
   release(lease: Pick<Lease, "worker">, health: QueueHealth<Reason>): Promise<void>;
 }
 
-/** Outcome of one item. */
 export interface Outcome<Reason extends string = string> {
   /** `done`: it has left the queue or moved in it. `failed`: it waits for its next step. `busy`: it is tried again soon. */
   readonly item: "done" | "failed" | "busy";
@@ -19,7 +18,6 @@ export interface Outcome<Reason extends string = string> {
   readonly end: "up" | Down<Reason> | null;
 }
 
-/** A queue, and the act on its items. */
 export interface Work<
   Item,
   Reason extends string = string,
@@ -28,13 +26,12 @@ export interface Work<
   readonly queue: Queue<Item, Reason>;
   readonly keyOf: (item: Item) => string;
   readonly dueAtOf: (item: Item) => number;
-  /** Most items of a batch. */
   readonly atOnce: number;
   /** Least time from the start of a batch to the next one's. */
   readonly pace: number;
   /**
-   * Acts on a batch: one result for each item, in their order. Null, or a rejection, is this service's fault: the items
-   * have failed, and show nothing of the other end.
+   * One result for each item, in their order. Null, or a rejection, is this service's fault: the items have failed, and
+   * show nothing of the other end.
    */
   readonly act: (items: readonly Item[]) => Promise<readonly (Result | null)[]>;
   /** Moves an item that failed to its next step, or out of the queue, if it does not stay. Null: acting on it was rejected. */
@@ -44,7 +41,6 @@ export interface Work<
   readonly pausesOf: Pauses<Reason>;
 }
 
-/** The clock, and what a run of queues shares. */
 export interface Run {
   readonly now: () => number;
   readonly wait: (milliseconds: number) => Promise<void>;
@@ -90,10 +86,8 @@ export const eachAlone =
     );
 
 /**
- * The item that probes whether the other end is back: the newest, in turn with one at a place that changes each time,
- * as the oldest may be those that cause the failures.
- *
- * @param tries probes so far
+ * The item that probes whether the other end is back: the newest, in turn with one at a changing place, as the oldest
+ * may be those that cause the failures.
  */
 const probeAmong = <Item>(due: readonly Item[], tries: number): readonly Item[] => {
   const place = tries % 2 === 1 ? due.length - 1 : (tries / 2) % due.length;
@@ -123,7 +117,6 @@ const createTurn = <Item, Reason extends string, Result extends Outcome<Reason>>
       return batch.map((item, index) => ({ item, result: results[index] ?? null }));
     },
 
-    /** Leaves an item that is not done for later. */
     leave: async (item: Item, result: Result | null, moment: number, isPaused: boolean): Promise<void> => {
       const key = keyOf(item);
       const isBusy = result?.item === "busy";
@@ -134,7 +127,6 @@ const createTurn = <Item, Reason extends string, Result extends Outcome<Reason>>
   };
 };
 
-/** Works off a queue under its lease, batch after batch. */
 const workBatches = async <Item, Reason extends string, Result extends Outcome<Reason>>(
   { queue, atOnce, pace, pausesOf }: Work<Item, Reason, Result>,
   turn: ReturnType<typeof createTurn<Item, Reason, Result>>,
@@ -172,7 +164,7 @@ const workBatches = async <Item, Reason extends string, Result extends Outcome<R
 
 /**
  * Works off a queue for a turn, or until it is empty or paused: under its lease, oldest first, at its pace. In a queue
- * that fails, a single item probes. What failed moves to its next step.
+ * that fails, a single item probes.
  */
 export const turnOf =
   <Item, Reason extends string, Result extends Outcome<Reason>>(

@@ -8,7 +8,7 @@ import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId, KeyId, PurchaseKey } from "../identifiers.ts";
 import type { ChangePlace } from "../telling/change.ts";
-import type { Look, LookCause } from "../telling/look.ts";
+import type { Look, LookCause } from "../telling/change-table.ts";
 import type { Key } from "./dynamodb/key.ts";
 
 type Cause = Pick<LookCause, "customer" | "version" | "erased">;

@@ -3,14 +3,12 @@ import type { CustomerEntitlement } from "../contract/schemas.ts";
 import type { CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 
-/** Digest of a told state, for comparison with later ones. */
 export interface StateDigest {
   readonly customers: readonly CustomerId[];
   /** Digest of each entitlement by its identifier. */
   readonly entitlements: ReadonlyMap<string, string>;
 }
 
-/** State of an account of which nothing was told. */
 export const NO_STATE: StateDigest = { customers: [], entitlements: new Map() };
 
 /** A new verification time alone is not a change. */

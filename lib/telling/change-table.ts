@@ -4,9 +4,25 @@ import type { Lease } from "../queues/health.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";
 import type { StateDigest } from "./account-state.ts";
 import type { ChangeData, ChangePlace } from "./change.ts";
-import type { Look } from "./look.ts";
 
-/** An account's last told state. */
+/** Write of a customer that may have changed its account. */
+export interface LookCause {
+  readonly customer: CustomerId;
+  /** The customer's version after the write; for an erasure, its last version. */
+  readonly version: number;
+  /** Customers whose items in the account the write put, changed or deleted. */
+  readonly customers: readonly CustomerId[];
+  readonly erased: boolean;
+}
+
+/** A due look at an account: a comparison of its state with what was last told. */
+export interface Look {
+  readonly account: AccountId;
+  readonly dueAt: Instant;
+  /** Null: time alone may have changed it, or an operator asked. */
+  readonly cause: LookCause | null;
+}
+
 export interface Told {
   readonly account: AccountId;
   /** 0: nothing yet. An erased account continues from its last version. */
@@ -31,7 +47,6 @@ export interface TellingTurn {
   readonly toldAt: Instant;
 }
 
-/** One account's part of a telling. */
 export interface AccountTelling {
   readonly before: Told;
   /** Looks that it completes. */
@@ -65,10 +80,7 @@ export interface ChangeTable {
   /** Takes the right to tell, or extends the worker's own; null: another worker has it. */
   take(application: ApplicationId, lease: Lease, moment: Instant): Promise<TellingTurn | null>;
   release(application: ApplicationId, lease: Pick<Lease, "worker">): Promise<void>;
-  /**
-   * Whether every later read sees all writes of the looks' transactions. A read may see only part of one, even its
-   * look.
-   */
+  /** Whether later reads see all of the looks' transactions. A read may see only part of one, even its look. */
   areApplied(application: ApplicationId, looks: readonly Look[]): Promise<boolean>;
   /** Last told state of each account, in the order of the accounts. */
   toldOf(application: ApplicationId, accounts: readonly AccountId[]): Promise<readonly Told[]>;
@@ -80,8 +92,8 @@ export interface ChangeTable {
   /** Number of an account's items in a telling's transaction, without the sequence's own. */
   itemsOf(account: AccountTelling, destinations: readonly Destination[]): number;
   /**
-   * Empties the changes before the account's last one. If that one has no customers, keeps only the told version, under
-   * a keyed hash of the account. This completes the erasure's looks. Safe to repeat after an interruption.
+   * Empties the changes before the account's last. If that has no customers, keeps only the version, under a keyed
+   * hash. Completes the erasure's looks. Safe to repeat.
    */
   forget(application: ApplicationId, account: AccountId, looks: readonly Look[]): Promise<void>;
   /** One transaction. `conflict`: another worker tells, or the told state has changed; read again. */

@@ -1,3 +1,4 @@
+import { DAY } from "../duration.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
 import { ServiceError } from "../contract/errors.ts";
@@ -9,7 +10,54 @@ import {
   type ChangePlace,
   type FeedChange,
 } from "./change.ts";
-import { beforeAll, cursorOf, daysFrom, placeOfCursor, START, type FeedTable } from "./feed.ts";
+
+/** Changes in the order of their application's sequence. All reads are strongly consistent. */
+export interface FeedTable {
+  /** The last place of the sequence; null: nothing was told yet. */
+  lastPlace(application: ApplicationId): Promise<ChangePlace | null>;
+  /** Changes of a day after a place in the sequence, in pages. */
+  changesOf(
+    application: ApplicationId,
+    day: string,
+    after: number,
+    perPage: number,
+  ): AsyncIterable<readonly FeedChange[]>;
+}
+
+/** Cursor of the changes after a place. */
+export const cursorOf = ({ day, sequence }: ChangePlace): string =>
+  Buffer.from(`${day} ${sequence}`).toString("base64url");
+
+/** Cursor that stands for no cursor: from the oldest change kept. */
+export const START = Buffer.from("start").toString("base64url");
+
+const CURSOR = /^(\d{4}-\d{2}-\d{2}) (0|[1-9]\d{0,15})$/;
+
+/** Place before the first change. A day back, as the teller's clock may be behind; expires like any other. */
+export const beforeAll = (now: Instant): ChangePlace => ({ day: dayOf(now - DAY), sequence: 0 });
+
+/**
+ * Place after which a cursor's changes start; null: from the oldest kept.
+ *
+ * @throws ServiceError `INVALID_REQUEST`
+ */
+export const placeOfCursor = (cursor: string): ChangePlace | null => {
+  if (cursor === START) return null;
+  const [, day = "", sequence = ""] = CURSOR.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
+  const place = { day, sequence: Number(sequence) };
+  if (Number.isNaN(Date.parse(day)) || cursorOf(place) !== cursor)
+    throw new ServiceError("INVALID_REQUEST", {
+      issues: [{ path: "after", message: "must be a cursor that this endpoint has answered" }],
+    });
+  return place;
+};
+
+/** The days between two days, both included. */
+export const daysFrom = (from: string, to: string): readonly string[] => {
+  const days: string[] = [];
+  for (let at = Date.parse(from); at <= Date.parse(to); at += DAY) days.push(dayOf(at));
+  return days;
+};
 
 export interface FeedReading {
   readonly feed: FeedTable;
@@ -22,10 +70,8 @@ const LIMIT = 100;
 const BYTES = 4_000_000;
 
 /**
- * Changes without a gap between them, up to a place of the sequence. A read may see part of a transaction: changes
- * after a gap are left for the next request.
+ * Changes up to a place of the sequence. A read may see part of a transaction: those after a gap are left for later.
  *
- * @param after null: from the oldest kept
  * @throws ServiceError `CURSOR_EXPIRED` where the gap begins before the first of the days
  */
 const withoutGaps = async function* (
@@ -61,11 +107,9 @@ const shownAs = (data: ChangeData, { toldAt, place }: FeedChange): AccountChange
 });
 
 /**
- * Changes of all accounts of an application in the order in which they were told, after a cursor or from the oldest
- * kept. The last cursor returns an empty list and itself.
+ * Changes of all accounts in the order in which they were told, after a cursor or from the oldest kept.
  *
- * @throws ServiceError `INVALID_REQUEST` where the cursor is malformed; `CURSOR_EXPIRED` where changes after it are no
- * longer kept
+ * @throws ServiceError `INVALID_REQUEST` for a malformed cursor; `CURSOR_EXPIRED`
  */
 export const readChanges = async (
   { feed, now }: FeedReading,

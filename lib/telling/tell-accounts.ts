@@ -9,8 +9,7 @@ import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import { changedIn, digestsOf } from "./account-state.ts";
-import type { AccountTelling, ChangeTable, Told, TellingTurn } from "./change-table.ts";
-import type { Look } from "./look.ts";
+import type { AccountTelling, ChangeTable, Look, Told, TellingTurn } from "./change-table.ts";
 
 export interface TellingStep {
   readonly changes: ChangeTable;
@@ -18,7 +17,6 @@ export interface TellingStep {
   readonly now: () => Instant;
 }
 
-/** An account, and the looks at it that are due. */
 export interface AccountLooks {
   readonly account: AccountId;
   readonly looks: readonly Look[];
@@ -31,7 +29,6 @@ export interface TellingOutcome {
   readonly turn: TellingTurn;
 }
 
-/** An account as it is and as it was last told. */
 interface Seen extends AccountLooks {
   readonly told: Told;
   readonly customers: readonly AccountCustomer[];
@@ -58,10 +55,7 @@ const lostBy = (seen: Seen): readonly CustomerId[] => {
   return seen.told.digest.customers.filter((customer) => !own.has(customer));
 };
 
-/**
- * Gained customers left for a later version: losses are told first, and only {@link CUSTOMERS_AT_ONCE} are gained at
- * once.
- */
+/** Gained customers for a later version: losses are told first, and {@link CUSTOMERS_AT_ONCE} are gained at once. */
 const waitingIn = (seen: Seen): ReadonlySet<CustomerId> =>
   new Set(gainedBy(seen).slice(lostBy(seen).length > 0 ? 0 : CUSTOMERS_AT_ONCE));
 
@@ -94,8 +88,8 @@ interface Moves {
 }
 
 /**
- * Also reads the accounts from which others have gained customers, because losses are told first. Null: a customer is
- * in two accounts, so one of the reads is outdated.
+ * Also reads the accounts from which others gained customers: losses are told first. Null: a read is outdated, as a
+ * customer is in two accounts.
  */
 const withLosers = async (
   step: TellingStep,
@@ -164,7 +158,6 @@ const tellingOf = (
   };
 };
 
-/** Divides tellings into transactions, in their order. */
 const inTransactions = (
   { changes }: TellingStep,
   { destinations }: Application,
@@ -187,8 +180,8 @@ const inTransactions = (
 };
 
 /**
- * Tells accounts that may have changed. A loss is told before the gain by another account, so that nobody who follows
- * the changes sees a purchase entitle two accounts.
+ * Tells accounts that may have changed. A loss is told before the gain by another account: no follower of the changes
+ * sees a purchase entitle two.
  */
 export const tellAccounts = async (
   step: TellingStep,

@@ -1,28 +1,18 @@
-import { tellsChanges, type Application, type ApplicationDirectory } from "../applications/application.ts";
-import { findApplications } from "../applications/find-applications.ts";
+import { tellsChanges, type Application } from "../applications/application.ts";
 import { MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { onceLoaded } from "../once.ts";
 import { HEALTHY, type Lease } from "../queues/health.ts";
-import { turnOf, type Outcome, type Turn, type Work } from "../queues/work-off.ts";
-import { workOffAll, type RunOfAll } from "../queues/work-off-all.ts";
+import { turnOf, type Outcome, type Work } from "../queues/work-off.ts";
+import { workOffApplications, type RunOfApplications } from "../queues/work-off-all.ts";
 import type { ChangeTable, TellingTurn } from "./change-table.ts";
 import { tellAccounts, type AccountLooks, type TellingStep } from "./tell-accounts.ts";
 
-export interface TellingRun extends TellingStep, RunOfAll {
-  /** Cached applications, to skip those that tell no changes. */
-  readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
-  /**
-   * An application as it is now, uncached: no later look would correct what an outdated catalog told, or deliver a
-   * version to a destination that was missed.
-   */
+export interface TellingRun extends TellingStep, RunOfApplications<Application> {
+  /** As it is now, uncached: no later look would correct what an outdated catalog told, or a missed destination. */
   readonly currentApplication: (identifier: ApplicationId) => Promise<Application | null>;
-  /** All applications of the table. */
-  readonly applications: () => Promise<readonly ApplicationId[]>;
 }
 
-/** Outcome of a run. */
 export interface TellingReport {
   /** Versions told. */
   readonly told: number;
@@ -30,7 +20,6 @@ export interface TellingReport {
   readonly oldest: number;
 }
 
-/** Applications processed at the same time. */
 const APPLICATIONS_AT_ONCE = 5;
 
 /** Accounts read at once; their telling takes several transactions. */
@@ -52,7 +41,6 @@ const NO_TURN: TellingOutcome = {
   end: { because: "no-turn", retryAt: null, isForAll: true },
 };
 
-/** Accounts with due looks, oldest first. */
 const dueAccounts = async (
   changes: Pick<ChangeTable, "due">,
   application: ApplicationId,
@@ -70,19 +58,15 @@ const dueAccounts = async (
 };
 
 /**
- * Tells for one application: its accounts with due looks are a queue, whose lease holds the place in its sequence. An
- * account that fails stays due.
+ * Tells for one application while it has the turn.
  *
  * @param onTold receives the number of versions told
  */
-const tellingWork = (
-  run: TellingRun,
-  identifier: ApplicationId,
-  onTold: (versions: number) => void,
-): Work<AccountLooks, "no-turn"> => {
-  const { changes, now } = run;
+const createTeller = (run: TellingRun, identifier: ApplicationId, onTold: (versions: number) => void) => {
+  let lease: Lease | null = null;
   let turn: TellingTurn | null = null;
-  let retake = async (): Promise<TellingTurn | null> => null;
+  const take = async (): Promise<TellingTurn | null> =>
+    lease && run.changes.take(identifier, lease, run.now());
   const goOn = (after: TellingTurn | null): void => {
     if (turn !== null && after !== null) onTold(after.sequence - turn.sequence);
     turn = after;
@@ -104,21 +88,34 @@ const tellingWork = (
       if (accounts.length === 1) run.onFailure(error);
     }
     // How much was told is unknown.
-    goOn(await retake());
+    goOn(await take());
     if (accounts.length === 1) return [outcome];
     const middle = Math.ceil(accounts.length / 2);
     const before = await tell(application, accounts.slice(0, middle));
     return [...before, ...(await tell(application, accounts.slice(middle)))];
   };
+  return {
+    tell,
+    take: async (taken: Lease): Promise<boolean> => {
+      lease = taken;
+      turn = await take();
+      return turn !== null;
+    },
+  };
+};
 
+/** An application's accounts with due looks are a queue, whose lease holds the place in its sequence. */
+const tellingWork = (
+  run: TellingRun,
+  identifier: ApplicationId,
+  onTold: (versions: number) => void,
+): Work<AccountLooks, "no-turn"> => {
+  const { changes, now } = run;
+  const teller = createTeller(run, identifier, onTold);
   return {
     queue: {
       due: async (moment, limit) => dueAccounts(changes, identifier, moment, limit),
-      take: async (lease: Lease, moment) => {
-        retake = async () => changes.take(identifier, lease, now());
-        turn = await changes.take(identifier, lease, moment);
-        return turn === null ? null : HEALTHY;
-      },
+      take: async (lease) => ((await teller.take(lease)) ? HEALTHY : null),
       release: async (lease) => changes.release(identifier, lease),
     },
     keyOf: ({ account }): AccountId => account,
@@ -128,7 +125,7 @@ const tellingWork = (
     act: async (accounts) => {
       const application = await run.currentApplication(identifier);
       return application !== null && tellsChanges(application)
-        ? tell(application, accounts)
+        ? teller.tell(application, accounts)
         : accounts.map(() => NO_TURN);
     },
     postpone: async () => undefined,
@@ -138,11 +135,10 @@ const tellingWork = (
 };
 
 /**
- * Processes the due looks of all applications that tell changes, and tells the accounts that differ from what was last
- * told. One worker at a time tells for an application.
+ * Tells the accounts that differ from what was last told. One worker at a time tells for an application.
  *
  * @param until nothing starts from this moment on
- * @param only applications to tell for; unset: all
+ * @param only applications to begin with; unset: all
  */
 export const tellChanges = async (
   run: TellingRun,
@@ -150,15 +146,15 @@ export const tellChanges = async (
   only?: readonly ApplicationId[],
 ): Promise<TellingReport> => {
   let told = 0;
-  const turnsOf = async (identifiers: readonly ApplicationId[]): Promise<ReadonlyMap<string, Turn>> => {
-    const found = await findApplications(run.directory, identifiers, run.onFailure);
-    const telling = found.filter(tellsChanges).map(({ identifier }) => identifier);
-    const workOf = (one: ApplicationId) => tellingWork(run, one, (versions) => (told += versions));
-    return new Map(telling.map((one) => [one, turnOf(workOf(one), run)]));
-  };
-  const first = await turnsOf(only ?? (await run.applications()));
-  const others = onceLoaded(async () => turnsOf(await run.applications()));
-  const left = await workOffAll(first, run, { atOnce: APPLICATIONS_AT_ONCE, until, others });
+  const left = await workOffApplications(
+    run,
+    (application) => {
+      if (!tellsChanges(application)) return [];
+      const work = tellingWork(run, application.identifier, (versions) => (told += versions));
+      return [[application.identifier, turnOf(work, run)]];
+    },
+    { atOnce: APPLICATIONS_AT_ONCE, until, only },
+  );
   const ages = [...left.values()].flatMap(({ oldest }) => (oldest === null ? [] : run.now() - oldest));
   return { told, oldest: Math.max(0, ...ages) };
 };

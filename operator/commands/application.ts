@@ -2,13 +2,13 @@ import { stringify } from "yaml";
 import { manifestOf } from "../../lib/administration/manifest/manifest-document.ts";
 import { type Application, forwardsTo, isForwardedHere } from "../../lib/applications/application.ts";
 import { STORES, type Store } from "../../lib/contract/schemas.ts";
-import { askQueuesOf } from "../../lib/customers/asking/ask-due-purchases.ts";
-import { isSameNotified } from "../../lib/customers/notifications/notification-log.ts";
 import {
-  storesInEnvironments,
+  askQueuesOf,
+  notifyingStores,
+  storeText,
+  sweptStores,
   type StoreInEnvironment,
 } from "../../lib/customers/asking/store-in-environment.ts";
-import { sweptStoresOf } from "../../lib/customers/notifications/sweep.ts";
 import type { WaitingForwards } from "../../lib/delivery/forward-queue.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { OperatorError } from "../operator-error.ts";
@@ -46,8 +46,8 @@ const placeOf = ({ store, environment, bundleOrPackage }: StoreInEnvironment) =>
 /** Last notification of each bundle and package of an application, by environment; `signedAt` null: none yet. */
 const lastNotificationsOf = async ({ notifications }: Session, application: Application) => {
   const stored = await notifications.ofApplication(application.identifier);
-  return storesInEnvironments(application).map((notified) => {
-    const last = stored.find((one) => isSameNotified(one, notified));
+  return notifyingStores(application).map((notified) => {
+    const last = stored.find((one) => storeText(one) === storeText(notified));
     return { ...placeOf(notified), signedAt: last?.signedAt ?? null };
   });
 };
@@ -66,7 +66,7 @@ const queuesOf = async ({ queue, moment }: Session, application: Application) =>
 /** Time up to which each list of an application's stores was read; `sweptUntil` null: never yet. */
 const sweepsOf = async ({ watermarks }: Session, application: Application) =>
   Promise.all(
-    sweptStoresOf(application).map(async (swept) => ({
+    sweptStores(application).map(async (swept) => ({
       ...placeOf(swept),
       sweptUntil: await watermarks.read(swept),
     })),

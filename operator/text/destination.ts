@@ -2,15 +2,16 @@ import type { DestinationReport } from "../../lib/administration/acts/destinatio
 import { overlapEnd } from "../../lib/delivery/webhook-secret.ts";
 import { isWebhook, type Destination } from "../../lib/applications/destination.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { isSuspended, type DestinationHealth } from "../../lib/delivery/destination-health.ts";
+import { isSuspended } from "../../lib/delivery/destination-health.ts";
+import type { QueueHealth } from "../../lib/queues/health.ts";
 import { counted, type Lines } from "./answer.ts";
 
-const stateOf = (health: DestinationHealth): "suspended" | "failing" | "takes-messages" => {
+const stateOf = (health: QueueHealth): "suspended" | "failing" | "takes-messages" => {
   if (isSuspended(health)) return "suspended";
   return health.failures > 0 ? "failing" : "takes-messages";
 };
 
-export const healthJson = (health: DestinationHealth) => ({
+export const healthJson = (health: QueueHealth) => ({
   state: stateOf(health),
   failingSince: health.failingSince,
   because: health.because,
@@ -32,7 +33,7 @@ export const destinationJson = ({ destination, health, waiting }: DestinationRep
     : null,
 });
 
-export const healthText = (health: DestinationHealth): string => {
+export const healthText = (health: QueueHealth): string => {
   const { failures, failingSince, because, pausedUntil } = health;
   if (failures === 0 || failingSince === null) return "takes messages";
   const since = isoTime(failingSince);

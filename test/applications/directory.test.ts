@@ -1,5 +1,6 @@
-import type { Application } from "../../lib/applications/application.ts";
+import type { Application, ApplicationDirectory } from "../../lib/applications/application.ts";
 import { createApplicationDirectory } from "../../lib/applications/directory.ts";
+import { STORES } from "../../lib/contract/schemas.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { anApplication, inBothStores } from "../../testing/support/application.ts";
 
@@ -14,8 +15,7 @@ const setUp = (applications: Application[], names: Record<string, ApplicationId>
   const world = {
     now: 0,
     applications: new Map(applications.map((application) => [application.identifier, application])),
-    bundles: new Map(Object.entries(names)),
-    packages: new Map(Object.entries(names)),
+    registered: new Map(Object.entries(names)),
     failure: null as Error | null,
     loads: 0,
   };
@@ -25,8 +25,7 @@ const setUp = (applications: Application[], names: Record<string, ApplicationId>
       if (world.failure !== null) throw world.failure;
       return world.applications.get(identifier) ?? null;
     },
-    applicationOfBundle: async (bundle) => world.bundles.get(bundle) ?? null,
-    applicationOfPackage: async (name) => world.packages.get(name) ?? null,
+    applicationOf: async ({ bundleOrPackage }) => world.registered.get(bundleOrPackage) ?? null,
     now: () => world.now,
     maximumAgeMilliseconds: 60_000,
   });
@@ -63,13 +62,12 @@ test("an application that does not exist is looked up on every request", async (
   await expect(directory.byIdentifier(A)).resolves.toMatchObject({ identifier: A });
 });
 
-describe.each([
-  ["bundle", "byBundle", "bundles"],
-  ["package", "byPackage", "packages"],
-] as const)("by %s", (_, by, registered) => {
+describe.each(STORES)("by %s", (store) => {
+  const byName = (directory: ApplicationDirectory, bundleOrPackage: string) =>
+    directory.byStore({ store, bundleOrPackage });
   test("and by identifier share one load", async () => {
     const { world, directory } = setUp([having(A, "com.a")], { "com.a": A });
-    await expect(directory[by]("com.a")).resolves.toMatchObject({ identifier: A });
+    await expect(byName(directory, "com.a")).resolves.toMatchObject({ identifier: A });
     await directory.byIdentifier(A);
     expect(world.loads).toBe(1);
   });
@@ -78,8 +76,8 @@ describe.each([
     const { world, directory } = setUp([having(A, "com.a")], { "com.a": A });
     await directory.byIdentifier(A);
     world.applications.set(A, having(A, "com.a", "com.b"));
-    world[registered].set("com.b", A);
-    await expect(directory[by]("com.b")).resolves.toMatchObject({ iosStore: { length: 2 } });
+    world.registered.set("com.b", A);
+    await expect(byName(directory, "com.b")).resolves.toMatchObject({ iosStore: { length: 2 } });
   });
 
   test("one that moved leaves its former application once that is reloaded", async () => {
@@ -87,11 +85,11 @@ describe.each([
     world.now = 1;
     await directory.byIdentifier(A);
     world.now = 50_000;
-    await directory[by]("com.a");
+    await byName(directory, "com.a");
     world.applications.set(A, having(A)).set(B, having(B, "com.a"));
-    world[registered].set("com.a", B);
+    world.registered.set("com.a", B);
     world.now = 60_001;
-    await expect(directory[by]("com.a")).resolves.toMatchObject({ identifier: B });
+    await expect(byName(directory, "com.a")).resolves.toMatchObject({ identifier: B });
   });
 });
 

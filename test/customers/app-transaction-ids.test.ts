@@ -97,15 +97,3 @@ test("a stranger's transactions are refused together with the caller's own, and 
   expect(await send({ id: ACCOUNT, transactions: [] })).toEqual({ customer: null, active: false });
   expect(await send({ id: OTHER, transactions: [] })).toEqual(stranger);
 });
-
-test("facts without an app transaction id merge nobody until the backend links them", async () => {
-  const send = anApp();
-  const unnamed = [of("2", undefined)];
-  const first = await send({ id: ACCOUNT, transactions: [of("1", ACCOUNT)], account: "me" });
-  const alone = await send({ transactions: unnamed });
-  expect(alone).not.toEqual(first);
-  expect(await send({ id: ACCOUNT, transactions: unnamed })).toEqual(first);
-  expect(await send({ transactions: unnamed })).toEqual(alone);
-  expect(await send({ id: ACCOUNT, transactions: unnamed, account: "me" })).toEqual(first);
-  expect(await send({ transactions: unnamed })).toEqual(first);
-});

@@ -5,7 +5,8 @@ import {
   type DeliveryReport,
   type DeliveryRun,
 } from "../../lib/delivery/deliver-messages.ts";
-import { createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
+import { createSender } from "../../lib/delivery/webhook/webhook.ts";
+import { signedWebhook } from "../../lib/delivery/webhook/webhook-signature.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
@@ -20,7 +21,7 @@ export const delivererOf =
   async (moment: Instant = NOW, changes: Partial<DeliveryRun> = {}): Promise<DeliveryReport> => {
     const clock = { now: moment };
     const now = () => clock.now;
-    const { send } = createWebhookSender({ isAnyAddressAllowed: true, now });
+    const send = createSender({ allowsDestination: () => true, now });
     return deliverMessages(
       {
         directory: { byIdentifier: () => Promise.resolve(application) },
@@ -29,7 +30,10 @@ export const delivererOf =
         send: async (_, destination, messages) =>
           Promise.all(
             messages.map(async (message) =>
-              send(isWebhook(destination) ? destination.url : "", message, [Buffer.alloc(32)]),
+              send(
+                isWebhook(destination) ? destination.url : "",
+                signedWebhook(message, [Buffer.alloc(32)], now()),
+              ),
             ),
           ),
         newWorker: uuid,

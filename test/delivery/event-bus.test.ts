@@ -2,7 +2,7 @@ import { createServer, Agent, type IncomingMessage, type ServerResponse } from "
 import { createServer as createHttpsServer } from "node:https";
 import type { Server } from "node:net";
 import { EventBridgeClient, type EventBridgeClientConfig } from "@aws-sdk/client-eventbridge";
-import { createEventBusSender } from "../../lib/delivery/event-bus.ts";
+import { sendToEventBus } from "../../lib/delivery/event-bus.ts";
 import type { Message } from "../../lib/delivery/message.ts";
 import { failedBecause, type SendOutcome } from "../../lib/delivery/send-outcome.ts";
 import { BUS, closedPort, DELIVERED, failedWith, listening, sendFromProcess } from "./sending.ts";
@@ -90,7 +90,7 @@ const refusing = (name: string, status: number) => (_request: Request, response:
 
 test("a message is an event: detail and time", async () => {
   const { client, requests } = await aBus(taking());
-  expect(await createEventBusSender(client).send(BUS, [aMessage("one")])).toEqual([DELIVERED]);
+  expect(await sendToEventBus(client, BUS, [aMessage("one")])).toEqual([DELIVERED]);
   expect(requests).toEqual([
     {
       target: "AWSEvents.PutEvents",
@@ -109,10 +109,8 @@ test("a message is an event: detail and time", async () => {
 
 test("messages go ten in a request, in their order", async () => {
   const { client, requests } = await aBus(taking());
-  expect(await createEventBusSender(client).send(BUS, [])).toEqual([]);
-  expect(await createEventBusSender(client).send(BUS, messages(25))).toEqual(
-    messages(25).map(() => DELIVERED),
-  );
+  expect(await sendToEventBus(client, BUS, [])).toEqual([]);
+  expect(await sendToEventBus(client, BUS, messages(25))).toEqual(messages(25).map(() => DELIVERED));
   expect(requests.map(({ entries }) => entries.length)).toEqual([10, 10, 5]);
   expect(requests.flatMap(({ entries }) => entries.map(nameIn))).toEqual(
     messages(25).map((_, index) => String(index)),
@@ -125,7 +123,7 @@ test.each([
 ])("messages %s", async (_, kilobytes, requested) => {
   const { client, requests } = await aBus(taking());
   const sized = kilobytes.map((size, index) => aMessage(String(index), "é".repeat(size * 512)));
-  expect(await createEventBusSender(client).send(BUS, sized)).toEqual(sized.map(() => DELIVERED));
+  expect(await sendToEventBus(client, BUS, sized)).toEqual(sized.map(() => DELIVERED));
   expect(requests.map(({ entries }) => entries.length)).toEqual(requested);
   expect(requests.flatMap(({ entries }) => entries.map(nameIn))).toEqual(
     sized.map((_, index) => String(index)),
@@ -141,7 +139,7 @@ test("each message has the outcome of its own entry", async () => {
   };
   const { client } = await aBus(taking(errors));
   const statuses = new Map([429, 500, 403].entries()).set(11, 400);
-  expect(await createEventBusSender(client).send(BUS, messages(13))).toEqual(
+  expect(await sendToEventBus(client, BUS, messages(13))).toEqual(
     messages(13).map((_, index) => {
       const status = statuses.get(index);
       return status === undefined ? DELIVERED : failedWith(status);
@@ -158,7 +156,7 @@ test.each([
   const { client } = await aBus((request, response, count) =>
     (count === 1 ? refusing(name, answered) : taking())(request, response),
   );
-  expect(await createEventBusSender(client).send(BUS, messages(11))).toEqual([
+  expect(await sendToEventBus(client, BUS, messages(11))).toEqual([
     ...messages(10).map(() => failedWith(status)),
     DELIVERED,
   ]);
@@ -167,15 +165,13 @@ test.each([
 test("a bus that hangs is a timeout, and its connection is closed", async () => {
   const { promise: closed, resolve } = Promise.withResolvers<unknown>();
   const { client, requests } = await aBus((_request, response) => response.on("close", resolve));
-  expect(await createEventBusSender(client, HASTY).send(BUS, messages(25))).toEqual(
+  expect(await sendToEventBus(client, BUS, messages(25), HASTY)).toEqual(
     messages(25).map(() => failedBecause("timeout")),
   );
   await closed;
   expect(requests).toHaveLength(1);
   const waiting = clientOf("http://127.0.0.1:1", { credentials: () => new Promise(() => {}) });
-  expect(await createEventBusSender(waiting, HASTY).send(BUS, messages(1))).toEqual([
-    failedBecause("timeout"),
-  ]);
+  expect(await sendToEventBus(waiting, BUS, messages(1), HASTY)).toEqual([failedBecause("timeout")]);
 });
 
 test.each<[string, (response: ServerResponse) => unknown]>([
@@ -184,7 +180,7 @@ test.each<[string, (response: ServerResponse) => unknown]>([
   ["has too few entries", (response) => answer(response, { FailedEntryCount: 0, Entries: [] })],
 ])("an answer that %s", async (_name, respond) => {
   const { client } = await aBus((_request, response) => respond(response));
-  expect(await createEventBusSender(client).send(BUS, messages(1))).toEqual([failedBecause("protocol")]);
+  expect(await sendToEventBus(client, BUS, messages(1))).toEqual([failedBecause("protocol")]);
 });
 
 test.each(["ENOTFOUND", "EAI_AGAIN"])("the name does not resolve: %s", async (code) => {
@@ -193,7 +189,7 @@ test.each(["ENOTFOUND", "EAI_AGAIN"])("the name does not resolve: %s", async (co
       process.nextTick(callback, Object.assign(new Error("no such name"), { code }), []),
   });
   const client = clientOf("http://events.example.com", { requestHandler: { httpAgent } });
-  expect(await createEventBusSender(client).send(BUS, messages(1))).toEqual([failedBecause("name")]);
+  expect(await sendToEventBus(client, BUS, messages(1))).toEqual([failedBecause("name")]);
 });
 
 test("each failure of the network has its reason", async () => {
@@ -217,6 +213,6 @@ test("what is no failure of the bus is thrown: missing credentials", async () =>
   const { client, requests } = await aBus(taking(), {
     credentials: () => Promise.reject(new Error("no credentials")),
   });
-  await expect(createEventBusSender(client).send(BUS, messages(1))).rejects.toThrow("no credentials");
+  await expect(sendToEventBus(client, BUS, messages(1))).rejects.toThrow("no credentials");
   expect(requests).toEqual([]);
 });

@@ -2,9 +2,10 @@ import { setTimeout } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
 import type { Destination } from "../../lib/applications/destination.ts";
+import { ALLOWS_NONE } from "../../lib/delivery/allowed-destinations.ts";
 import { MESSAGES_AT_ONCE } from "../../lib/delivery/target.ts";
 import type { SentNotification } from "../../lib/delivery/forward-queue.ts";
-import { createTextSender, type WebhookSenderOptions } from "../../lib/delivery/webhook/webhook.ts";
+import { createSender, type SenderOptions } from "../../lib/delivery/webhook/webhook.ts";
 import { DAY, HOUR, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
@@ -25,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => old.close());
 
 /** An application whose bundle's notifications are forwarded, and the function that delivers. */
-const aSetting = (options: Partial<WebhookSenderOptions> = {}, destinations: readonly Destination[] = []) => {
+const aSetting = (options: Partial<SenderOptions> = {}, destinations: readonly Destination[] = []) => {
   const forwarding = anApplication({ iosStore: [aBundle({ notifications: { forwardTo: old.url } })] });
   const told = createToldWorld(table, createWorld(table, { application: forwarding }), destinations);
   const { application } = told.world;
@@ -33,12 +34,13 @@ const aSetting = (options: Partial<WebhookSenderOptions> = {}, destinations: rea
   const queue = createForwardQueue(table);
   const deliverer = delivererOf(table, told);
   const deliver = async (moment: Instant = NOW, known: Application = application) => {
-    const sender = createTextSender({ isAnyAddressAllowed: true, now: () => moment, ...options });
+    const send = createSender({ allowsDestination: () => true, now: () => moment, ...options });
     return deliverer(moment, {
       directory: { byIdentifier: () => Promise.resolve(known) },
       forwarding: {
         queue,
-        send: async (url, { body, contentType }) => sender.send(url, body, { "content-type": contentType }),
+        send: (url, { body, contentType }) =>
+          send(url, { text: body, headers: { "content-type": contentType } }),
       },
     });
   };
@@ -119,7 +121,7 @@ test("a service that never answers holds up no destination", async () => {
 });
 
 test("an address that is not public gets nothing", async () => {
-  const { deliver, add } = aSetting({ isAnyAddressAllowed: false });
+  const { deliver, add } = aSetting({ allowsDestination: ALLOWS_NONE });
   await add();
   expect((await deliver()).failing).toMatchObject([{ because: "address" }]);
   expect(old.attempts).toBe(0);

@@ -1,7 +1,8 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
-import { createEventBusSender } from "../../lib/delivery/event-bus.ts";
+import { sendToEventBus } from "../../lib/delivery/event-bus.ts";
 import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
-import { createWebhookSender } from "../../lib/delivery/webhook/webhook.ts";
+import { createSender } from "../../lib/delivery/webhook/webhook.ts";
+import { signedWebhook } from "../../lib/delivery/webhook/webhook-signature.ts";
 import { BUS, MESSAGE, SECRETS, type SendingOrder } from "./sending.ts";
 
 // A process of its own: Node.js reads the certificates that it trusts once, at start, and the SDK knows an error of
@@ -15,14 +16,13 @@ const put = async (endpoint: string, requestTimeout: number): Promise<readonly S
     maxAttempts: 1,
     requestHandler: { requestTimeout, throwOnRequestTimeout: true },
   });
-  return createEventBusSender(client).send(BUS, [MESSAGE]);
+  return sendToEventBus(client, BUS, [MESSAGE]);
 };
 
 process.on("message", ({ to, urls, attemptMilliseconds }: SendingOrder) => {
-  const lookup = async () => ["127.0.0.1"];
-  const webhooks = createWebhookSender({
-    isAnyAddressAllowed: true,
-    lookup,
+  const send = createSender({
+    allowsDestination: () => true,
+    lookup: async () => ["127.0.0.1"],
     attemptMilliseconds,
     now: Date.now,
   });
@@ -30,7 +30,7 @@ process.on("message", ({ to, urls, attemptMilliseconds }: SendingOrder) => {
     const outcomes: SendOutcome[] = [];
     for (const url of urls)
       if (to === "bus") outcomes.push(...(await put(url, attemptMilliseconds)));
-      else outcomes.push(await webhooks.send(url, MESSAGE, SECRETS));
+      else outcomes.push(await send(url, signedWebhook(MESSAGE, SECRETS, Date.now())));
     process.send?.(outcomes, () => process.disconnect());
   })();
 });

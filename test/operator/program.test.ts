@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
-import { authorize } from "../../lib/applications/authorize.ts";
+import { authorize } from "../../lib/applications/credential.ts";
 import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
 import { UNKNOWN } from "./run-operator.ts";

@@ -6,7 +6,7 @@ import { v7 as uuid } from "uuid";
 import { DAY, HOUR } from "../../lib/duration.ts";
 import { isWebhook } from "../../lib/applications/destination.ts";
 import type { Delivery } from "../../lib/delivery/delivery-queue.ts";
-import type { DestinationHealth } from "../../lib/delivery/destination-health.ts";
+import type { QueueHealth } from "../../lib/queues/health.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
@@ -182,7 +182,7 @@ export const anApplication = async (
       return selling;
     },
     /** Stores a destination's health as a deliverer does. */
-    heal: async (health: DestinationHealth, destination?: string): Promise<void> => {
+    heal: async (health: QueueHealth, destination?: string): Promise<void> => {
       await queue.take(reference(destination), { worker: "worker", until: NOW + 1 }, NOW);
       await queue.release(reference(destination), { worker: "worker" }, health);
     },

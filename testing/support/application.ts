@@ -1,5 +1,5 @@
 import { v7 as uuid } from "uuid";
-import type { Application, ApplicationDirectory } from "../../lib/applications/application.ts";
+import { storesOf, type Application, type ApplicationDirectory } from "../../lib/applications/application.ts";
 import { APPLICATION_FIELDS, withDefaults } from "../../lib/applications/fields.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
@@ -47,10 +47,10 @@ export const directoryOf = (...applications: readonly Application[]): Applicatio
     Promise.resolve(applications.find(is) ?? null);
   return {
     byIdentifier: (identifier) => find((application) => application.identifier === identifier),
-    byBundle: (bundle) =>
-      find(({ iosStore }) => iosStore.some(({ bundleIdentifier }) => bundleIdentifier === bundle)),
-    byPackage: (name) =>
-      find(({ androidStore }) => androidStore.some(({ packageName }) => packageName === name)),
+    byStore: ({ store, bundleOrPackage }) =>
+      find((application) =>
+        storesOf(application).some((one) => one.store === store && one.bundleOrPackage === bundleOrPackage),
+      ),
   };
 };
 

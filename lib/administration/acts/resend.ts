@@ -9,7 +9,7 @@ import {
   type FeedChange,
 } from "../../telling/change.ts";
 import type { DestinationReference } from "../../delivery/delivery-queue.ts";
-import { cursorOf, daysFrom, placeOfCursor, type FeedTable } from "../../telling/feed.ts";
+import { cursorOf, daysFrom, placeOfCursor, type FeedTable } from "../../telling/read-changes.ts";
 import { readChanges } from "../../telling/read-changes.ts";
 import { AT_ONCE, sideBySide } from "../side-by-side.ts";
 

@@ -5,7 +5,7 @@ import { SECOND } from "../../duration.ts";
 import { holdingsOf, sameHoldings } from "../../entitlements/holdings.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
-import type { Look } from "../../telling/look.ts";
+import type { Look } from "../../telling/change-table.ts";
 import { AT_ONCE, sideBySide } from "../side-by-side.ts";
 import { operatorChange, type CustomerPage, type OperationTable } from "./operation-table.ts";
 import { withCustomer, type Operations } from "./operations.ts";

@@ -61,7 +61,7 @@ const iosStoreAllowing = (allows: AllowsDestination) =>
   iosStore
     .superRefine(({ notifications = null }, context) => {
       const url = forwardsTo({ notifications });
-      const refused = url === null ? null : checkDestinationUrl(url, { isAnyAddressAllowed: allows(url) });
+      const refused = url === null ? null : checkDestinationUrl(url, allows);
       if (refused === null) return;
       const path = ["notifications", "forwardTo"];
       context.addIssue({ code: "custom", path, message: `cannot be used: ${refused}` });
@@ -117,7 +117,7 @@ const destination = (allows: AllowsDestination) =>
     })
     .transform(({ name, url, eventBus }, context): Destination => {
       if (url !== undefined && eventBus === undefined) {
-        const refused = checkDestinationUrl(url, { isAnyAddressAllowed: allows(url) });
+        const refused = checkDestinationUrl(url, allows);
         if (refused === null) return { name, url, secretEpochs: [] };
         context.addIssue({ code: "custom", path: ["url"], message: `cannot be used: ${refused}` });
       } else if (url === undefined && eventBus !== undefined) return { name, eventBus };

@@ -49,7 +49,7 @@ const isSame = (one: PurchaseReference, other: PurchaseReference): boolean =>
   referenceText(one) === referenceText(other);
 
 /**
- * All transactions of a person, including copies of one purchase that restores made.
+ * All transactions of a person.
  *
  * @param isEnough whether no further page is asked for after so many
  */
@@ -83,10 +83,7 @@ const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): VerifiedFa
   renewals: facts.renewals.filter((renewal) => isSame(renewal, lineage)),
 });
 
-/**
- * Payloads that verify, each with its JWS. One that does not, such as a transaction of an unknown product type, must not
- * block the others: Apple composes the answer, so nobody can leave it out.
- */
+/** Payloads that verify, each with its JWS. Others must not block them: Apple composes the answer. */
 const verifyEach = async <Payload>(
   verify: VerifyAll<Payload>,
   compacts: readonly string[],
@@ -102,9 +99,8 @@ const verifyEach = async <Payload>(
 };
 
 /**
- * The verified facts of an answer; null: it says nothing that verifies about the purchase that was asked about, or is of
- * another app. If an answer is about several persons, as after a migration of an Apple Account, only the lineage that was
- * asked about counts.
+ * The verified facts of an answer; null: it is of another app, or verifies nothing of the purchase. Of an answer about
+ * several persons, as after a migration of an Apple Account, only the lineage that was asked about counts.
  */
 export const verifiedFactsOf = async (
   { ports, configuration, app, purchase, askedAt }: AnswerContext,
@@ -142,9 +138,9 @@ const isUnsettled = ({ purchase, askedAt }: AppleContext, facts: VerifiedFacts):
   );
 
 /**
- * Asks about a purchase and verifies the answer; null: as in {@link verifiedFactsOf}. For a subscription, the statuses of
- * all the person's subscriptions; otherwise the person's history. Statuses carry each subscription's latest transaction
- * alone: what they leave unsettled is asked of the history too, which carries the mark of an upgrade.
+ * Asks and verifies; null: as in {@link verifiedFactsOf}. For a subscription, the statuses of all the person's;
+ * otherwise the history. Statuses carry the latest transactions alone: what they leave unsettled is asked of the
+ * history too, which has the mark of an upgrade.
  */
 const askAppStore = async (context: AppleContext): Promise<AppStoreAnswer<VerifiedFacts | null>> => {
   const { ports, app, purchase, askedAt } = context;

@@ -1,25 +1,22 @@
-import { type Application, type ApplicationDirectory, storesOf } from "../../applications/application.ts";
-import { findApplications } from "../../applications/find-applications.ts";
-import type { Environment, Store } from "../../contract/schemas.ts";
+import type { Application } from "../../applications/application.ts";
+import type { Store } from "../../contract/schemas.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../duration.ts";
 import { referenceText, selectsNothing } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { ApplicationId } from "../../identifiers.ts";
+import { failingOf, type Failing } from "../../queues/health.ts";
 import { eachAlone, turnOf, type Outcome, type Work } from "../../queues/work-off.ts";
-import { workOffAll, type RunOfAll } from "../../queues/work-off-all.ts";
+import { workOffApplications, type RunOfApplications } from "../../queues/work-off-all.ts";
 import { givenUpAt } from "../../stores/android-store/acknowledgement-deadline.ts";
 import { type DueAsk, type AskOutcome, askAfterFailure, type Said } from "./ask.ts";
 import type { AskQueues, PauseReason } from "./ask-queue.ts";
 import type { CustomerTable } from "../storing/customer-table.ts";
 import type { StoredPurchase } from "../storing/records.ts";
-import type { StoreInEnvironment } from "./store-in-environment.ts";
+import { askQueuesOf, storeText, type StoreInEnvironment } from "./store-in-environment.ts";
 
-export interface AskRun extends RunOfAll {
+export interface AskRun extends RunOfApplications<Application> {
   readonly store: Store;
-  readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
   readonly queues: AskQueues;
   readonly table: Pick<CustomerTable, "findFacts" | "findCustomers">;
-  readonly applications: () => Promise<readonly ApplicationId[]>;
   /** Asks the store about a purchase, and stores its answer. Rejects if this service fails. */
   readonly ask: (application: Application, due: DueAsk) => Promise<AskOutcome>;
 }
@@ -30,12 +27,7 @@ export const ASKED_PER_SECOND = 30;
 /** Apple allows a tenth in its sandbox. Google counts test purchases with all others. */
 export const ASKED_PER_SECOND_IN_SANDBOX = 3;
 
-export interface PausedQueue extends StoreInEnvironment {
-  readonly because: PauseReason;
-  /** First failure in a row. */
-  readonly failingSince: Instant;
-  readonly until: Instant;
-}
+export type PausedQueue = StoreInEnvironment & Failing<PauseReason>;
 
 /** Acknowledgements of purchases that belong to an account. */
 export interface AcknowledgementReport {
@@ -51,14 +43,9 @@ export interface AcknowledgementReport {
 }
 
 export interface AskReport {
-  /** Purchases whose store answered. */
   readonly asked: number;
-  /** Questions that failed and are repeated later. */
   readonly failed: number;
-  /**
-   * Age in milliseconds of the oldest production question that is still due; 0: none. Queues that a rejected credential
-   * pauses are left out.
-   */
+  /** Age of the oldest due production question, save in queues that a rejected credential pauses; 0: none. */
   readonly oldest: number;
   readonly paused: readonly PausedQueue[];
   readonly acknowledgements: AcknowledgementReport;
@@ -74,10 +61,7 @@ const NEAR_MILLISECONDS = DAY;
 /** Due items of a paused queue that are read, to count its acknowledgements. */
 const COUNTED = 100;
 
-/**
- * Pauses of a queue. A store that is down is retried often enough for a renewal leeway of 15 minutes; a rejected key
- * needs a person.
- */
+/** A store that is down is retried within a renewal leeway of 15 minutes; a rejected key needs a person. */
 const PAUSES: Readonly<Record<PauseReason, readonly number[]>> = {
   unavailable: [0.5, 1, 2, 4, 5].map((minutes) => minutes * MINUTE),
   "credential-rejected": [5, 15, 60].map((minutes) => minutes * MINUTE),
@@ -146,10 +130,7 @@ const read = async (
   return known.purchases.get(referenceText(purchase));
 };
 
-/**
- * Whether somebody has got a purchase: it belongs to an account, and of a one-time purchase a product was selected.
- * A notification alone selects none.
- */
+/** Whether somebody has got a purchase: it has an account, and of a one-time purchase a product was selected. */
 const isDelivered = async (context: QueueContext, due: DueAsk): Promise<boolean> => {
   const stored = await read(context, due);
   if (stored === undefined || selectsNothing(stored.purchase)) return false;
@@ -206,10 +187,9 @@ const reportWaiting = async (context: QueueContext): Promise<void> => {
   const due = await run.queues.of(reference).due(moment, COUNTED);
   const [oldest] = due;
   if (oldest === undefined) return;
-  const { because, failingSince, pausedUntil: until } = await run.queues.healthOf(reference);
-  if (because !== null)
-    progress.paused.push({ ...reference, because, failingSince: failingSince ?? moment, until });
-  if (because !== "credential-rejected" && reference.environment === "production")
+  const failing = failingOf(await run.queues.healthOf(reference));
+  if (failing !== null) progress.paused.push({ ...reference, ...failing });
+  if (failing?.because !== "credential-rejected" && reference.environment === "production")
     progress.oldest = Math.max(progress.oldest, moment - oldest.dueAt);
   for (const one of due)
     if (one.acknowledgement !== null && (await isDelivered(context, one))) countPending(context, one);
@@ -231,32 +211,22 @@ const workOn = (context: QueueContext): Work<DueAsk, PauseReason, Asked> => {
   };
 };
 
-const ENVIRONMENTS = ["production", "sandbox"] as const satisfies readonly Environment[];
-
-/** The queues of an application: one for each bundle or package, in each environment that a store can be asked about. */
-export const askQueuesOf = (application: Application, store: Store): readonly StoreInEnvironment[] =>
-  storesOf(application)
-    .filter((one) => one.store === store)
-    .flatMap((one) =>
-      ENVIRONMENTS.map((environment) => ({ application: application.identifier, environment, ...one })),
-    );
-
 /**
- * Asks the store about the due purchases of all applications: the queues of all bundles and packages at once, each
- * oldest first. A store that fails, or a rejected credential, pauses its own queue alone.
+ * Asks the store about the due purchases of all applications. A store's failure pauses its own queue alone.
  *
  * @param until no batch starts from this moment on
  */
 export const askDuePurchases = async (run: AskRun, until: Instant): Promise<AskReport> => {
   const progress = nothingYet();
-  const applications = await findApplications(run.directory, await run.applications(), run.onFailure);
-  const queues = applications.flatMap((application) =>
-    askQueuesOf(application, run.store).map((reference) => ({ run, progress, application, reference })),
-  );
-  const nameOf = ({ reference }: QueueContext): string => JSON.stringify(reference);
-  const turns = new Map(queues.map((queue) => [nameOf(queue), turnOf(workOn(queue), run)]));
-  const left = await workOffAll(turns, run, { atOnce: QUEUES_AT_ONCE, until });
-  const waiting = queues.filter((queue) => left.get(nameOf(queue))?.state === "waiting");
+  const queues = new Map<string, QueueContext>();
+  const turnsOf = (application: Application) =>
+    askQueuesOf(application, run.store).map((reference) => {
+      const [name, queue] = [storeText(reference), { run, progress, application, reference }];
+      queues.set(name, queue);
+      return [name, turnOf(workOn(queue), run)] as const;
+    });
+  const left = await workOffApplications(run, turnsOf, { atOnce: QUEUES_AT_ONCE, until });
+  const waiting = [...left].flatMap(([name, { state }]) => (state === "waiting" && queues.get(name)) || []);
   await Promise.all(waiting.map(async (queue) => reportWaiting(queue).catch(run.onFailure)));
   return progress;
 };

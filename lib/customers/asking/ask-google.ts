@@ -34,8 +34,8 @@ const isRefundedUnacknowledged = (
   lines.every((line) => isOverAt(line, now));
 
 /**
- * Asks Google about a purchase by its token, stores the answer, and acknowledges it where that is due. `fullyVoidedAt`: as
- * for `lookUpVoided`.
+ * Asks Google about a purchase, stores the answer, and makes a due acknowledgement. `fullyVoidedAt`: see
+ * `lookUpVoided`.
  */
 export const askGoogle = async (
   ports: AndroidStorePurchases,

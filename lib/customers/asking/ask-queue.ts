@@ -6,17 +6,13 @@ import type { AskSource, DueAsk } from "./ask.ts";
 import type { StoredPurchase } from "../storing/records.ts";
 import type { StoreInEnvironment } from "./store-in-environment.ts";
 
-/** Why a queue is paused: its store does not answer, or refuses the credential. */
 export const PAUSE_REASONS = ["unavailable", "credential-rejected"] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
 /** Fields of a stored purchase that its queue item depends on. */
 export type Asked = Pick<StoredPurchase, "purchase" | "ask" | "bundleOrPackage" | "acknowledgement">;
 
-/**
- * Queues of purchases about which a store is asked, one for each bundle or package and environment. An item is written
- * in the transaction that stores its purchase's facts.
- */
+/** One queue for each bundle or package and environment. The transaction of a purchase's facts writes its item. */
 export interface AskQueues {
   of(reference: StoreInEnvironment): Queue<DueAsk, PauseReason>;
   /** Health of a queue; one that was never taken is healthy. */
@@ -35,8 +31,8 @@ export interface AskQueues {
     source: AskSource,
   ): Promise<"written" | "conflict">;
   /**
-   * Ends the acknowledgement that is pending since a time, and moves the question to what the facts give. A purchase that
-   * has changed since stays as it is: its next question settles it.
+   * Ends an acknowledgement, and moves the question to what the facts give. A purchase that has changed since stays as
+   * it is.
    */
   acknowledged(
     application: ApplicationId,

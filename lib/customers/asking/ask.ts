@@ -50,7 +50,6 @@ export interface DueAsk {
   readonly acknowledgement: Acknowledgement | null;
 }
 
-/** Outcome of asking a store about one purchase. */
 export type AskOutcome =
   | {
       /** Its answer is stored, and its next question set with it. */
@@ -62,10 +61,10 @@ export type AskOutcome =
     }
   | {
       /**
-       * `unknown`: the store does not know, or has dropped, the purchase. Stores have said so by mistake, and an Android
-       * purchase's token is stored only in its queue, so it is asked about again until it is long over. `unconfigured`: no
-       * configuration or key; it may get one again. `failed`: the store's answer cannot be used, or this service failed.
-       * `over`: it is not stored any more. `unclaimed`: not asked, as nobody has got the purchase to acknowledge yet.
+       * `unknown`: not known to the store, or dropped. Stores have said so by mistake, and only the queue has an
+       * Android purchase's token: it is asked about until it is long over. `unconfigured`: no configuration or key, for
+       * now. `failed`: the answer cannot be used, or this service failed. `over`: no longer stored. `unclaimed`: not
+       * asked, as nobody has got the purchase to acknowledge.
        */
       readonly outcome: "unknown" | "unconfigured" | "failed" | "over" | "unclaimed" | "credential-rejected";
     }
@@ -80,10 +79,7 @@ export type Said = AskOutcome["outcome"];
 export const isOfErased = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND";
 
-/**
- * Outcome for an erased customer's facts. A buried purchase has left the queue; one that only mentions one stays in it.
- * Rethrows any other error.
- */
+/** For an erased customer's facts. A buried purchase has left the queue; one that only mentions it stays. */
 export const failedIfErased = (error: unknown): AskOutcome => {
   if (isOfErased(error)) return { outcome: "failed" };
   throw error;
@@ -108,10 +104,7 @@ export const KEPT_AFTER_DUE = 120 * DAY;
 export const queuedAsk = ({ ask }: Pick<StoredPurchase, "ask">, moment: Instant): NextAsk | null =>
   ask !== null && moment < ask.at + KEPT_AFTER_DUE ? ask : null;
 
-/**
- * Time of the next try to acknowledge: a minute after it became due, ten minutes, then hourly; towards the deadline,
- * after a third of what is left.
- */
+/** Next try: 1 and 10 minutes after it became due, then hourly; near the deadline after a third of the rest. */
 export const nextAcknowledgement = ({ dueSince, deadline }: Acknowledgement, after: Instant): Instant => {
   const [first, second] = [dueSince + MINUTE, dueSince + 10 * MINUTE];
   const step = after < first ? first : after < second ? second : after + HOUR;
@@ -136,7 +129,6 @@ export interface AskInput {
   readonly moment: Instant;
 }
 
-/** Whether facts change what is stored of their purchase. */
 export const hasChanged = ({ purchase, stored }: Pick<AskInput, "purchase" | "stored">): boolean =>
   stored === undefined || !samePurchase(stored.purchase, purchase);
 
@@ -166,10 +158,7 @@ const wantedBy = (origin: FactsOrigin, input: AskInput, heard: Instant): readonl
   ];
 };
 
-/**
- * The question about a purchase after new facts; null: none. New facts only bring a question nearer; an answer, or a
- * later end, sets it anew.
- */
+/** The question after new facts; null: none. Facts only bring it nearer; an answer, or a later end, sets it anew. */
 export const askAfter = (input: AskInput): NextAsk | null => {
   const { origin, purchase, stored, moment } = input;
   const known = stored?.ask ?? null;
@@ -204,7 +193,6 @@ const hasEndedWithin = ({ lines }: Purchase, milliseconds: number, moment: Insta
 
 const SAYS_NOTHING: ReadonlySet<Said> = new Set(["unavailable", "credential-rejected", "failed"]);
 
-/** The next question about a purchase whose last one had no answer; null: there is none. */
 export const askAfterFailure = (
   { purchase, acknowledgement }: Pick<StoredPurchase, "purchase" | "acknowledgement">,
   said: Said,

@@ -2,25 +2,15 @@ import type { ApplicationDirectory } from "../../applications/application.ts";
 import { DAY, MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId } from "../../identifiers.ts";
-import { storesInEnvironments, type StoreInEnvironment } from "../asking/store-in-environment.ts";
-
-const textOf = ({ application, store, environment, bundleOrPackage }: StoreInEnvironment): string =>
-  JSON.stringify([application, store, environment, bundleOrPackage]);
-
-export const isSameNotified = (one: StoreInEnvironment, other: StoreInEnvironment): boolean =>
-  textOf(one) === textOf(other);
+import { notifyingStores, storeText, type StoreInEnvironment } from "../asking/store-in-environment.ts";
 
 /** Time of the last notification of a bundle or package, by the store's clock; may lag by {@link STEP_MILLISECONDS}. */
 export interface LastNotification extends StoreInEnvironment {
   readonly signedAt: Instant;
 }
 
-/** Last notifications as stored. */
 export interface NotificationTimes {
-  /**
-   * Stores the time, unless the stored one is later, or earlier by less than {@link STEP_MILLISECONDS}. Returns the
-   * stored time.
-   */
+  /** Stores the time, unless the stored one is later or less than {@link STEP_MILLISECONDS} earlier; the stored one. */
   raise(store: StoreInEnvironment, signedAt: Instant): Promise<Instant>;
   ofApplication(application: ApplicationId): Promise<readonly LastNotification[]>;
   all(): Promise<readonly LastNotification[]>;
@@ -32,19 +22,14 @@ export type NoteNotification = (store: StoreInEnvironment, signedAt: Instant) =>
 /** Minimum time between two notes of a bundle or package: a flood causes one write in five minutes. */
 export const STEP_MILLISECONDS = 5 * MINUTE;
 
-/**
- * Notes the last notification of each bundle and package, by environment. Remembers what is stored, so that most notifications, and every
- * replay, cost no request.
- *
- * @param onFailure takes a failure of the table
- */
+/** Notes last notifications. Remembers what is stored, so that most notifications, and replays, cost no request. */
 export const createNotificationLog = (
   { raise }: Pick<NotificationTimes, "raise">,
   onFailure: (error: unknown) => void,
 ): NoteNotification => {
   const stored = new Map<string, Instant>();
   return async (store, signedAt) => {
-    const text = textOf(store);
+    const text = storeText(store);
     if (signedAt < (stored.get(text) ?? -Infinity) + STEP_MILLISECONDS) return;
     try {
       stored.set(text, await raise(store, signedAt));
@@ -65,16 +50,12 @@ const SILENT_MILLISECONDS = DAY;
 /** Silence after which nobody expects notifications any more. */
 const FORGOTTEN_MILLISECONDS = 30 * DAY;
 
-/** Whether its application still has the bundle or package, and accepts the environment. */
 const isExpected = async ({ directory }: NotificationWatch, last: LastNotification): Promise<boolean> => {
   const application = await directory.byIdentifier(last.application);
-  return application !== null && storesInEnvironments(application).some((one) => isSameNotified(one, last));
+  return application !== null && notifyingStores(application).map(storeText).includes(storeText(last));
 };
 
-/**
- * Bundles and packages with production notifications within 30 days, but none for a day. A sandbox is silent whenever
- * nobody tests.
- */
+/** Those with production notifications within 30 days, but none for a day. A sandbox is silent when nobody tests. */
 export const watchNotifications = async (watch: NotificationWatch): Promise<readonly LastNotification[]> => {
   const moment = watch.now();
   const silent: LastNotification[] = [];

@@ -4,15 +4,14 @@ import type { NoteNotification } from "./notification-log.ts";
 import type { RequestPassing } from "./store-request.ts";
 
 /**
- * Use of a notification. `STORED`: its facts were stored or known already, or what it asks waits for a destination;
- * `PARTLY_UNDERSTOOD`: so is what is understood of it, and a part of it is of a form that is not known here; `UNUSED`: it
- * can never be used.
+ * `STORED`: its facts are stored, or what it asks waits for a destination. `PARTLY_UNDERSTOOD`: so is what is
+ * understood of it; a part is of an unknown form. `UNUSED`: it can never be used.
  */
 export type NotificationUse = "STORED" | "PARTLY_UNDERSTOOD" | "UNUSED";
 
 /**
- * Outcome of a notification, for metrics. `FORGED`: the App Store did not sign it, and anyone may have sent it, so it is
- * counted apart from refused ones that the store did sign; `INTERNAL_ERROR`: this service failed.
+ * For metrics. `FORGED`: not signed by the App Store, so anyone may have sent it. `INTERNAL_ERROR`: this service
+ * failed.
  */
 export interface ReceivedNotification {
   readonly outcome: NotificationUse | "FORGED" | ErrorCode;
@@ -20,7 +19,6 @@ export interface ReceivedNotification {
   readonly type: string | null;
 }
 
-/** Ports for receiving notifications of either store. */
 export interface Reception extends Pick<RequestPassing, "requests"> {
   readonly note: NoteNotification;
   /** Takes the outcome of each notification, once. */
@@ -40,8 +38,7 @@ export const storeNotified = (storing: Promise<unknown>): Promise<NotificationUs
 /**
  * Reports a failure, then throws the error that answers the store.
  *
- * @param isAnswered codes to answer with; any other failure is `STORE_UNAVAILABLE`, so that the store sends the
- * notification again
+ * @param isAnswered codes to answer with; others become `STORE_UNAVAILABLE`, so that the store sends again
  */
 export const failNotification =
   (

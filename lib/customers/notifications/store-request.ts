@@ -10,7 +10,6 @@ import { tryAgain } from "../../pause.ts";
 import type { FactStore } from "../storing/fact-store.ts";
 import type { StoredCustomer } from "../storing/records.ts";
 
-/** A store's question to an application, from its notification. */
 export interface StoreQuestion {
   /** Texts that identify the notification within the store; a repetition has the same. */
   readonly names: readonly string[];
@@ -27,7 +26,6 @@ export interface StoreQuestion {
   >;
 }
 
-/** A store's request, as it waits for a destination. */
 export interface WaitingRequest {
   /** Identifier of its message: visible ASCII without a dot. */
   readonly identifier: string;
@@ -36,7 +34,6 @@ export interface WaitingRequest {
   readonly data: StoreRequest;
 }
 
-/** Port for requests that wait for destinations. */
 export interface StoreRequestQueue {
   /** Queues a request for each destination that does not have it yet. Safe to repeat after a failure. */
   add(application: ApplicationId, destinations: readonly string[], request: WaitingRequest): Promise<void>;
@@ -56,7 +53,6 @@ export interface RequestPassing extends Pick<FactStore, "table" | "pause" | "now
   readonly requests: StoreRequestQueue;
 }
 
-/** A person's purchases and identities, verified by a store. */
 export interface VerifiedNames {
   readonly purchases: readonly PurchaseReference[];
   readonly identities: readonly IdentityReference[];
@@ -65,10 +61,7 @@ export interface VerifiedNames {
 /** Attempts before a missing customer counts as gone: it may be new. */
 const ATTEMPTS = 4;
 
-/**
- * Owner of the first owned purchase, or else of the first owned identity; aliases are followed. Two reads. Null: nobody, or
- * an erased customer.
- */
+/** Owner of the first owned purchase, else identity; aliases are followed. Null: nobody, or an erased customer. */
 const findOwner = async (
   { table, pause, now }: RequestPassing,
   application: ApplicationId,
@@ -89,10 +82,9 @@ const findOwner = async (
 };
 
 /**
- * Passes a store's question on to all destinations of the application. Does nothing if there is no destination, or the
- * request has ended.
+ * Passes a store's question on to all destinations, unless it has ended.
  *
- * @returns whether the request waits for a destination
+ * @returns whether it waits for a destination
  */
 export const passOn = async (
   passing: RequestPassing,

@@ -1,49 +1,34 @@
-import type { Application, ApplicationDirectory } from "../../applications/application.ts";
+import type { Application } from "../../applications/application.ts";
 import type { Store } from "../../contract/schemas.ts";
 import { DAY, HOUR, MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { ApplicationId } from "../../identifiers.ts";
-import { inHourlyOrder } from "../../queues/turns.ts";
-import { storesInEnvironments, type StoreInEnvironment } from "../asking/store-in-environment.ts";
+import { fromAnotherPlace } from "../../queues/turns.ts";
+import type { RunOfApplications } from "../../queues/work-off-all.ts";
+import { sweptStores, type StoreInEnvironment } from "../asking/store-in-environment.ts";
 
-/**
- * Lists that are swept: Apple's failed notifications of each bundle with a key, in each environment, and Google's voided
- * purchases of each package.
- */
-export const sweptStoresOf = (application: Application): readonly StoreInEnvironment[] =>
-  storesInEnvironments({
-    ...application,
-    iosStore: application.iosStore.filter(({ serverApi }) => serverApi !== null),
-  });
-
-/** Time up to which each list was read. */
 export interface Watermarks {
   /** Null: it was never read. */
   read(swept: StoreInEnvironment): Promise<Instant | null>;
   raise(swept: StoreInEnvironment, until: Instant): Promise<void>;
 }
 
-export interface SweepRun {
-  readonly directory: Pick<ApplicationDirectory, "byIdentifier">;
+/** A failure is of one bundle's or package's sweep, which the next run repeats. */
+export interface SweepRun extends Pick<
+  RunOfApplications<Application>,
+  "directory" | "applications" | "now" | "onFailure"
+> {
   readonly watermarks: Watermarks;
-  readonly applications: () => Promise<readonly ApplicationId[]>;
-  readonly now: () => Instant;
-  /** Receives a failure of one bundle's or package's sweep, which the next run repeats. */
-  readonly onFailure: (error: unknown) => void;
 }
 
-/**
- * Outcome of a run: failed notifications read, or voided purchases answered about, with repeats; and sweeps that did
- * not reach the present.
- */
+/** Notifications read, or voided purchases answered about, with repeats; sweeps that did not reach the present. */
 export interface SweepReport {
   readonly found: number;
   readonly behind: number;
 }
 
 /**
- * Outcome of one period. `left`: it was read, but must be read again for an entry that the store did not answer about.
- * `stopped`: the store did not answer, or time is up; the period is read again, and later ones wait.
+ * `left`: read, but to be read again for an entry that the store did not answer about. `stopped`: the store did not
+ * answer, or time is up; it is read again, and later periods wait.
  */
 export type PeriodOutcome = { readonly outcome: "read" | "left" | "stopped"; readonly found: number };
 
@@ -68,10 +53,7 @@ const BEFORE_DROPPED = HOUR;
 /** Allowance for clock skew: a store refuses times in its future. */
 const CLOCKS_DIFFER = MINUTE;
 
-/**
- * First period of a run. Each next one is twice as long, up to the longest: so every run makes progress, however long the
- * list is, and what follows a period that is read again is not read again whole.
- */
+/** First period of a run. Each next one is twice as long: every run makes progress, however long the list is. */
 const FIRST_PERIOD = 4 * HOUR;
 const LONGEST_PERIOD = DAY;
 
@@ -83,7 +65,7 @@ export type ReadPeriod = (
 ) => Promise<PeriodOutcome>;
 
 /**
- * Reads one list from its watermark to the present, period by period.
+ * Reads one list from its watermark to the present.
  *
  * @param until no period begins from this moment on
  */
@@ -111,10 +93,7 @@ const sweepOne = async (
   return { found, behind: isLeft ? 1 : 0 };
 };
 
-/**
- * Sweeps the store's lists of all applications, one after the other. A failure does not stop the others. If silent
- * stores use up the time, the order of the next hour gives other applications their turn.
- */
+/** Sweeps the lists of all applications, one after the other; the next hour's run begins with another. */
 export const sweepApplications = async (
   run: SweepRun,
   store: Store,
@@ -130,11 +109,11 @@ export const sweepApplications = async (
     report.found += found;
     report.behind += behind;
   };
-  for (const identifier of inHourlyOrder(await run.applications(), (one) => one, run.now()))
+  for (const identifier of fromAnotherPlace(await run.applications(), HOUR, run.now()))
     await sweeping(async () => {
       const application = await run.directory.byIdentifier(identifier);
       if (application === null) return { found: 0, behind: 0 };
-      for (const swept of sweptStoresOf(application).filter((one) => one.store === store))
+      for (const swept of sweptStores(application).filter((one) => one.store === store))
         await sweeping(() => sweepOne(run, swept, (period) => read(application, swept, period), until));
       return { found: 0, behind: 0 };
     });

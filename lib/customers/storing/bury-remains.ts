@@ -7,19 +7,16 @@ import type { StoredIdentity, StoredPurchase } from "./records.ts";
 /** Lifetime of the tombstones that reserve an erased customer's identities and purchases. */
 export const ERASURE_BLOCKS_MILLISECONDS = 30 * DAY;
 
-/** Purchases and identities that an erased customer left behind. */
 export interface Remains {
   readonly purchases: readonly StoredPurchase[];
   readonly identities: readonly Pick<StoredIdentity, "item" | "customer">[];
 }
 
 /**
- * Replaces an erased customer's remains with tombstones that expire. Each item must still have the owner that was read,
- * and a purchase its revision. So a person who signed up again keeps the purchases that a credential has linked since,
- * and a purchase's current refresh is removed with it.
+ * Replaces an erased customer's remains with tombstones that expire. Each must still have the owner and the revision
+ * that were read: what a credential has linked since stays.
  *
- * `conflict`: an item has changed since, or the customer exists; the other transactions are written. Read the remains
- * again before repeating it.
+ * `conflict`: one has changed, or the customer exists; the others are written. Read them again before repeating it.
  *
  * @param end the erased customer; its remains may be stored for its aliases
  */
@@ -31,8 +28,8 @@ export type Bury = (
 ) => Promise<"written" | "conflict">;
 
 /**
- * Completes the erasures of customers in `gone`, for the facts in `known`: one was interrupted, or its index lagged.
- * Conflicts need no handling: a concurrent request has buried the facts, or linked them again.
+ * Completes erasures for known facts: one was interrupted, or its index lagged. A conflict needs no handling: a
+ * concurrent request has buried the facts, or linked them again.
  */
 export const buryRemains = async (
   bury: Bury,

@@ -36,10 +36,7 @@ export interface CustomerChange {
   readonly moment: Instant;
 }
 
-/**
- * Customers absorbed per transaction. Each takes up to five items: its alias, its account item, that account's claims
- * counters and look, and its transfer record.
- */
+/** Customers absorbed per transaction: each takes its alias, account item, claims, look and transfer record. */
 export const ABSORBED_PER_TRANSACTION = 16;
 
 /** Writes a change. `conflict`: a concurrent write came first; read and decide again. */

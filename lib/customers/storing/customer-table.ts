@@ -24,7 +24,6 @@ export const customersOf = ({ identities, purchases }: KnownFacts): ReadonlySet<
     ...[...purchases.values()].map(({ customer }) => customer),
   ]);
 
-/** Whether a tombstone still reserves any of the facts. */
 export const isErased = ({ erasedIdentity, erasedPurchases }: KnownFacts): boolean =>
   erasedIdentity || erasedPurchases.size > 0;
 
@@ -39,10 +38,7 @@ export const accountHoldings = (customers: readonly AccountCustomer[]): readonly
     holdings.map((purchase) => ({ customerIdentifier: customer, assertedBy, purchase })),
   );
 
-/**
- * Customers that identifiers lead to, with aliases followed. An identifier in neither map leads to a survivor that, even
- * after repeated reads, does not show the merge yet.
- */
+/** Customers that identifiers lead to, aliases followed. In neither map: the survivor does not show the merge yet. */
 export interface FoundCustomers {
   /** By requested identifier. Identifiers of one customer share its object. */
   readonly living: ReadonlyMap<CustomerId, StoredCustomer>;
@@ -55,10 +51,7 @@ export interface Unowned {
   readonly purchases: readonly PurchaseReference[];
 }
 
-/**
- * Whether a customer was read at an older version than one of its identities: the transaction that wrote both is still
- * being applied, so other facts of it may be missing.
- */
+/** Whether a customer was read before one of its identities' transaction was applied: other facts may be missing. */
 export const isBehindIdentity = ({ identities }: KnownFacts, living: FoundCustomers["living"]): boolean =>
   identities.some((identity) => {
     const found = identity === null ? undefined : living.get(identity.customer);
@@ -82,14 +75,13 @@ export interface CustomerTable {
     moment: Instant,
   ): Promise<KnownFacts>;
   /**
-   * Strongly consistent: one round of reads, and one more for each alias step. A batch is not a snapshot: a survivor
-   * older than the version its alias names is read again.
+   * One round of reads, and one more for each alias step. A survivor older than the version its alias names is read
+   * again.
    */
   findCustomers(application: ApplicationId, identifiers: Iterable<CustomerId>): Promise<FoundCustomers>;
   /**
-   * Whether the customers still have the versions read, and the unowned facts still have no owner. Earlier reads may have
-   * seen half of a transaction; TransactGetItems sees all of it or none. One call per 100 items, more for large
-   * customers.
+   * Whether the customers still have the versions read, and the unowned facts no owner. Earlier reads may have seen
+   * half of a transaction; TransactGetItems does not. One call per 100 items, more for large customers.
    */
   areUnchanged(
     application: ApplicationId,
@@ -97,8 +89,8 @@ export interface CustomerTable {
     unowned: Unowned,
   ): Promise<boolean>;
   /**
-   * Customers linked to an account, by identifier: one strongly consistent Query. A Query is not a snapshot: during a
-   * merge it may see either customer or both, so those that another lists as absorbed are left out.
+   * Customers linked to an account: one strongly consistent Query. During a merge it may see both customers: those that
+   * another lists as absorbed are left out.
    */
   findAccount(application: ApplicationId, account: AccountId): Promise<readonly AccountCustomer[]>;
   /** Customers linked to an account by clients' claims alone, in the environment's counter. One read. */

@@ -10,16 +10,10 @@ import type { VerifiedFacts } from "./verified-facts.ts";
 import type { StoredCustomer } from "./records.ts";
 import type { Claim } from "./resolve-customer.ts";
 
-/**
- * Limit of customers that clients' claims alone may link to an account: in production, and in all other environments
- * together.
- */
+/** Customers that clients' claims alone may link to an account, in production and in all other environments. */
 export const CLAIMS_PER_ACCOUNT = 20;
 
-/**
- * Limit of claims of an account up to which a claim without an app transaction id is made: one person has as many of
- * those as purchases.
- */
+/** Claims up to which one without an app transaction id is made: a person has as many of those as purchases. */
 export const CLAIMS_WITHOUT_IDENTITY = 3;
 
 export interface FactStore {

@@ -6,10 +6,7 @@ import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer } from "./resolve-customer.ts";
 import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
-/**
- * Products of a one-time purchase are selected by a link that is made; a refused one selects none, as a notification does.
- * (A subscription selects all of its lines, also once it is paid.)
- */
+/** A refused link, like a notification, selects no product of a one-time purchase. Subscriptions select all lines. */
 const selectingNothing = (facts: VerifiedFacts): VerifiedFacts => ({
   ...facts,
   purchases: facts.purchases.map((proven) => {
@@ -39,9 +36,8 @@ const unownedOf = ({ facts, known }: StateContext): Unowned => ({
 });
 
 /**
- * Groups the purchases of contradicting facts by owner. An unowned purchase goes to the owner of a purchase that it
- * mentions, else to the owner of its app transaction id; one that is only mentioned to the owner of what mentions it.
- * Without an owner it is left out.
+ * Purchases of contradicting facts by owner. An unowned one goes to the owner of a purchase that it mentions, else of
+ * its app transaction id; one that is only mentioned, to the owner of what mentions it; else it is left out.
  */
 const factsByOwner = ({
   facts,
@@ -78,10 +74,7 @@ const plansForOwners = (state: StateContext): readonly Plan[] =>
     return planCustomerChange(state, { ...nothing, purchases, survivor, link, identifier });
   });
 
-/**
- * Plans for a refused link: that of the same request without an account, if it may merge and bind, or, if that is refused
- * too, one per owner.
- */
+/** Plans of the same request without an account, if it may merge and bind; if that is refused too, one per owner. */
 const plansWithoutClaim = (state: StateContext, { merges }: { readonly merges: boolean }) => {
   const unclaimed = resolveCustomer(state.owners, null, state.moment);
   if (!merges || unclaimed.outcome === "refused" || unclaimed.survivor === null)
@@ -102,10 +95,7 @@ const write = async ({ store }: StateContext, plans: readonly Plan[]): Promise<"
 export const storeForOwners = (state: StateContext): Promise<"written" | "conflict"> =>
   write(state, plansForOwners(state));
 
-/**
- * Stores the facts of a refused request. `conflict`: a concurrent write came first. `round`: there is more to merge.
- * Decide the refusal again after either.
- */
+/** Stores a refused request's facts. `conflict`, `round` (there is more to merge): decide the refusal again. */
 export const keepRefusedFacts = async (
   refused: StateContext,
   how: { readonly merges: boolean },

@@ -25,8 +25,8 @@ import { resolveCustomer } from "./resolve-customer.ts";
 import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
 /**
- * Window in which an unchanged answer of the store is a replay: asking twice writes once, and `lastVerifiedAt` lags by
- * no more. An unchanged answer from after an end is not a replay: it says that the store is still retrying the payment.
+ * Time within which Google's unchanged answer is a replay and is not stored, unless a line has ended in between: then
+ * it says that the payment is still retried.
  */
 const SAME_ANSWER_MILLISECONDS = MINUTE;
 
@@ -50,7 +50,6 @@ export type PlanState = Pick<StateContext, "application" | "known" | "moment"> &
   readonly facts: Pick<VerifiedFacts, "environment" | "acknowledgementDue" | "origin">;
 };
 
-/** Facts for one customer, the customers that it absorbs, and its link afterwards. */
 export interface Merge {
   readonly identities: readonly IdentityReference[];
   readonly purchases: readonly Purchase[];
@@ -68,9 +67,8 @@ export const standingLink = (owners: readonly StoredCustomer[], moment: Instant)
 };
 
 /**
- * Merges more than {@link ABSORBED_PER_TRANSACTION} customers in rounds, and stores facts only in the last one. If the
- * new link would contradict the customers left, a round keeps the link that its own customers share; the last round makes
- * the new one.
+ * Merges more than {@link ABSORBED_PER_TRANSACTION} customers in rounds, and stores facts in the last one. Where the
+ * new link would contradict the customers left, a round keeps its own customers' link.
  */
 export const mergeOf = (
   { facts, claim, moment }: Pick<StateContext, "facts" | "claim" | "moment">,
@@ -93,7 +91,6 @@ export const mergeOf = (
   };
 };
 
-/** A purchase that is stored and waits for its acknowledgement. */
 export interface ToAcknowledge {
   readonly asked: Asked;
   readonly askOnceAcknowledged: NextAsk | null;
@@ -102,10 +99,7 @@ export interface ToAcknowledge {
 /** The customer afterwards, and the change to write; null: nothing changes. */
 export interface Plan {
   readonly customer: CustomerChange["after"];
-  /**
-   * The facts' purchase that is to be acknowledged now; null: none is, or the customer has no account, so that nothing
-   * was delivered yet. Its acknowledgement is pending anyway, for when the customer gets one.
-   */
+  /** The purchase to acknowledge now; null: none, or the customer has no account, so that nothing was delivered yet. */
   readonly toAcknowledge: ToAcknowledge | null;
   readonly change: CustomerChange | null;
 }
@@ -252,10 +246,7 @@ const toAcknowledge = (
     : { asked: due.stored, askOnceAcknowledged: due.askOnceAcknowledged };
 };
 
-/**
- * Plans the change that stores the facts. Pure: the same state and facts give the same plan, and planning again once it
- * is written changes nothing.
- */
+/** Plans the change that stores the facts. Pure; planned again once it is written, it changes nothing. */
 export const planCustomerChange = (state: PlanState, merge: Merge): Plan => {
   const { application, known, moment } = state;
   const { survivor, absorbed, liftsErasures } = merge;

@@ -4,7 +4,6 @@ import type { Purchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../../identifiers.ts";
 
-/** An acknowledgement that Google waits for. */
 export interface Acknowledgement {
   readonly dueSince: Instant;
   /** Time after which Google refunds the purchase. */
@@ -38,10 +37,7 @@ export interface StoredCustomer {
   readonly survivorVersion: number;
 }
 
-/**
- * A purchase, and the customer it was stored for, possibly an alias by now. Every write increments the revision, so that
- * new facts are never joined with outdated ones.
- */
+/** A purchase, and the customer it was stored for, possibly an alias by now. Every write raises the revision. */
 export interface StoredPurchase {
   readonly revision: number;
   readonly purchase: Purchase;

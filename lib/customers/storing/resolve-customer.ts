@@ -5,7 +5,6 @@ import type { AccountId, CustomerId } from "../../identifiers.ts";
 import { compare } from "../../order.ts";
 import type { Link } from "./records.ts";
 
-/** The account that a request claims for its customer. */
 export interface Claim {
   readonly account: AccountId;
   readonly assertedBy: AssertedBy;
@@ -42,12 +41,10 @@ export const yields = (link: Link, claim: Claim | null): boolean =>
 
 /**
  * Decides which customer a request is about, and its account. A customer of another account is refused, unless its link
- * yields or the application lets a credential move it. Customers whose links agree merge: linked survives unlinked, then
- * older survives younger.
+ * yields or a credential may move it. Customers whose links agree merge: linked survives unlinked, then older younger.
  *
  * @param owners the distinct customers that own the request's identities
- * @param claim null: the request names no account
- * @param mayTransfer whether a credential may move these customers from the one account they all have
+ * @param mayTransfer whether a credential may move these customers from the account they all have
  */
 export const resolveCustomer = <Customer extends Owner>(
   owners: readonly Customer[],

@@ -49,10 +49,10 @@ export const sourceOf = (
 export const UNKNOWN_STATUSES: ReadonlySet<number | null> = new Set([404, 410]);
 
 /**
- * Looks up a purchase. If Google has voided all of a stored one-time purchase and does not know its token any more, the
- * answer is the stored purchase, revoked: the token is of one order, and that order is voided.
+ * Looks up a purchase. If Google has voided all of a stored one-time purchase and no longer knows its token, the answer
+ * is the stored purchase, revoked: the token is of one order.
  *
- * @param fullyVoidedAt null: Google does not say that it voided all of the token's order
+ * @param fullyVoidedAt null: not all of the order is voided
  */
 export const lookUpVoided = async (
   { ports: { androidStore, table, now }, application, configuration }: PackageContext,
@@ -92,8 +92,8 @@ export const reportOf = (purchase: VerifiedPurchase["purchase"]): VerifiedPurcha
 const READ = 200;
 
 /**
- * Whether the fault may be this one purchase's and permanent: its answer cannot be parsed, or refuses the request for a
- * reason that is unknown here. Without a reason, it may be a proxy's own answer.
+ * Whether the fault may be this purchase's alone: its answer cannot be parsed, or refuses the request for an unknown
+ * reason. Without a reason, it may be a proxy's own answer.
  */
 export const isOfThisPurchase = ({ outcome, status, reason }: UnansweredLookUp): boolean =>
   status === READ ||
@@ -137,8 +137,8 @@ const lookUpSubscription = async (
 };
 
 /**
- * The purchase that a verified one names as its predecessor, where it is not stored: only it connects the two with a
- * customer. One look-up; null: none is unknown, or the store does not answer about it. Nothing waits for it.
+ * The predecessor that a verified purchase names and that is not stored: only it connects the two with a customer. One
+ * look-up; null: none is unknown, or the store does not answer about it.
  *
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#SubscriptionPurchaseV2
  * `linkedPurchaseToken`
@@ -193,9 +193,8 @@ const storeAndAcknowledge = async (
 };
 
 /**
- * Looks up and stores a purchase that a verified one replaces and that is unknown here: without a claim, as if its own
- * notification had arrived. If it belongs to an erased customer, only a credential's claim continues, or a purchase that
- * has an owner already.
+ * Stores an unknown purchase that a verified one replaces, without a claim, as its own notification would. If it
+ * belongs to an erased customer, only a credential's claim goes on, or a purchase that has an owner.
  */
 const learnOfPredecessor =
   (context: PackageContext, verified: VerifiedPurchase, claim: Claim | null): LearnOfMentioned =>
@@ -211,10 +210,7 @@ const learnOfPredecessor =
     return true;
   };
 
-/**
- * Reads the purchase that continues because its replacement was never paid. It adds no identity, and its own question
- * makes up for a failure.
- */
+/** Reads the purchase that goes on because its replacement was never paid. Its own question makes up for a failure. */
 const readWhatGoesOn = async (context: PackageContext, purchaseToken: string): Promise<void> => {
   const found = await lookUpSubscription(context, purchaseToken);
   if (found === null) return;
@@ -223,9 +219,8 @@ const readWhatGoesOn = async (context: PackageContext, purchaseToken: string): P
 };
 
 /**
- * Stores a verified Android-store purchase, and acknowledges it if the store waits for that and the purchase belongs to
- * an account, even if this request's link is refused. An older purchase that it replaces and that is unknown here is
- * looked up and stored first.
+ * Stores a verified purchase, and acknowledges it if the store waits for that and it belongs to an account, even if
+ * this link is refused. An unknown purchase that it replaces is looked up and stored first.
  *
  * @throws ServiceError as `storeFacts` does
  */

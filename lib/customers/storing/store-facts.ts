@@ -53,23 +53,17 @@ export type StoringOutcome = (
 };
 
 /**
- * Optimistic-lock attempts before `TOO_MANY_REQUESTS`. With ten requests of one person always in flight, two of 18,000
- * needed more than 20. The pauses between 30 attempts add up to 7 seconds on average, 15 at most.
+ * Attempts before `TOO_MANY_REQUESTS`. With ten requests of one person always in flight, two of 18,000 needed more than
+ * 20. The pauses add up to 7 seconds on average, 15 at most.
  */
 const ATTEMPTS = 30;
 
-/**
- * First attempt at which a missing customer counts as erased. Before, it may be new: its identities can be visible before
- * its own item.
- */
+/** Attempt from which a missing customer counts as erased: before, its identities may be visible before its item. */
 const GONE_FROM_ATTEMPT = 4;
 
 const NOBODY: StoringOutcome = { outcome: "stored", customer: null, toAcknowledge: null };
 
-/**
- * Reads the state of the facts. `nobody`: they name no customer and create none. `conflict`: the reads saw part of a
- * transaction.
- */
+/** Reads the facts' state. `nobody`: they name and create no customer. `conflict`: a transaction was seen in part. */
 const readState = async (
   context: FactContext,
   attempt: number,
@@ -91,8 +85,8 @@ const readState = async (
 };
 
 /**
- * Whether a client may lift an erasure. Only the application's backend knows that an erased person has signed up again.
- * Once a credential has linked the app transaction id again, purchases signed with that id are the person's too.
+ * Whether a client may lift an erasure: once a credential has linked the app transaction id again, purchases signed
+ * with that id are the person's too.
  */
 const isVouchedFor = ({
   facts: { purchases },
@@ -119,8 +113,8 @@ const statesErased = ({
   erasedIdentity || purchases.some(({ purchase }) => erasedPurchases.has(referenceText(purchase)));
 
 /**
- * Whether the application lets a credential move these customers, given the request's facts too. A request whose
- * purchase is not paid yet moves none: it belongs to the account in which it was bought.
+ * Whether a credential may move these customers, given the request's facts. A purchase that is not paid yet moves none:
+ * it belongs to the account in which it was bought.
  */
 const mayTransfer = ({ application, facts, known, owners, moment }: StateContext): boolean => {
   const { transfers, catalog } = application;
@@ -136,8 +130,8 @@ const mayTransfer = ({ application, facts, known, owners, moment }: StateContext
 };
 
 /**
- * A client's claim makes a link only with a verified purchase, in the request or earlier, and, if no owner is linked yet,
- * only while the account has room for claims. Refusals are decided before.
+ * A client's claim makes a link only with a verified purchase, in the request or earlier, and, where no owner is
+ * linked, only while the account has room for claims.
  */
 const mayLink = async (
   { store, application, facts, owners }: StateContext,
@@ -164,7 +158,7 @@ const refuse = async (
 };
 
 /**
- * Stores facts of which a tombstone reserves some, and whose erasure the request may not lift.
+ * Stores facts that tombstones partly reserve, and whose erasure may not be lifted.
  *
  * @throws ServiceError `CUSTOMER_NOT_FOUND`
  */
@@ -204,8 +198,8 @@ const writePerson = async (state: StateContext, liftsErasures: boolean): Promise
 const AT_ONCE = 10;
 
 /**
- * Stores the facts of each person. The account is claimed for the first few alone, one after the other: there is room
- * for no more without an app transaction id, and each claim costs a read.
+ * Stores each person's facts. Only the first few claim the account, one after the other: there is no room for more
+ * without an app transaction id, and each claim costs a read.
  */
 const writePersons = async (
   persons: readonly VerifiedFacts[],
@@ -270,9 +264,9 @@ const storeOwn = async (
 
 /**
  * Resolves the owner of the facts and stores them: two reads, and one transaction or none if all is known. Under
- * contention it reads and decides again, so that each answer is true of the state it was written to.
+ * contention it reads and decides again.
  *
- * @param learn called once, before the purchases are written; null: nothing is looked up
+ * @param learn called once, before the purchases are written
  * @throws ServiceError `CUSTOMER_NOT_FOUND`; `TOO_MANY_REQUESTS` if every attempt conflicts; what `learn` throws
  */
 export const storeFacts = async (

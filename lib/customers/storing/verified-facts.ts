@@ -68,10 +68,7 @@ export const statedPurchases = ({ purchases, renewals }: Stated): readonly Purch
 export const namesNobody = ({ identities, purchases }: VerifiedFacts): boolean =>
   identities.length + purchases.length === 0;
 
-/**
- * Divides facts into those that name a person, and renewal infos of lineages that they neither prove nor mention. Null:
- * there are none.
- */
+/** Facts that name a person, and renewal infos of lineages that they neither prove nor mention. Null: none. */
 export const divideFacts = (
   facts: VerifiedFacts,
 ): { readonly own: VerifiedFacts | null; readonly others: VerifiedFacts | null } => {
@@ -97,20 +94,31 @@ export const ownersOf = (
   return [...new Set([...named, ...stored].flatMap((one) => (one && living.get(one.customer)) ?? []))];
 };
 
-interface Person {
-  readonly names: Set<string>;
-  readonly purchases: Set<ProvenPurchase>;
-}
-
-const newPerson = (): Person => ({ names: new Set(), purchases: new Set() });
+/** Names by person: any of a person's names leads to the same one. */
+const namesOfPersons = () => {
+  const leaders = new Map<string, string>();
+  const personOf = (name: string): string => {
+    const leader = leaders.get(name);
+    if (leader === undefined) return name;
+    // Paths stay short, however many purchases one person has.
+    const person = personOf(leader);
+    leaders.set(name, person);
+    return person;
+  };
+  const unite = (names: readonly string[]): void => {
+    const [person = "", ...others] = new Set(names.map(personOf));
+    for (const other of others) leaders.set(other, person);
+  };
+  return { unite, personOf };
+};
 
 /** Name of whoever has the request's app transaction id. */
 const HOLDER = "the app transaction id";
 
 /**
- * The facts by person, the app transaction id's first. Anybody may send another's old copy without a credential, so what
- * comes together proves nothing: purchases are one person's by a shared app transaction id, by a lineage that names
- * another, or by a customer that has both. Xcode's ids name nobody, and its certificate is the developer's own.
+ * The facts by person, the app transaction id's first. Anybody may send another's old copy, so what comes together
+ * proves nothing: purchases are one person's by a shared app transaction id, by a lineage that names another, or by a
+ * customer that has both. Xcode's ids name nobody, and its certificate is the developer's own.
  */
 export const personsIn = (facts: VerifiedFacts, { known, living }: Owners): readonly VerifiedFacts[] => {
   const { identities, purchases, environment, isChosenByClient = false } = facts;
@@ -125,29 +133,21 @@ export const personsIn = (facts: VerifiedFacts, { known, living }: Owners): read
       .map(referenceText)
       .flatMap((reference) => [reference, ...ownerOf(known.purchases.get(reference)?.customer)]),
   ];
-  const byName = new Map<string, Person>();
-  const join = (names: readonly string[], some: readonly ProvenPurchase[]): void => {
-    const joined = new Set(names.flatMap((name) => byName.get(name) ?? []));
-    const [person = newPerson(), ...others] = joined;
-    for (const name of [...names, ...others.flatMap((other) => [...other.names])]) {
-      person.names.add(name);
-      byName.set(name, person);
-    }
-    for (const one of [...others.flatMap((other) => [...other.purchases]), ...some])
-      person.purchases.add(one);
-  };
-  if (identities.length > 0) join([HOLDER, ...ownerOf(known.identities[0]?.customer)], []);
-  for (const proven of purchases) join(namesOf(proven), [proven]);
+  const { unite, personOf } = namesOfPersons();
+  if (identities.length > 0) unite([HOLDER, ...ownerOf(known.identities[0]?.customer)]);
+  for (const proven of purchases) unite(namesOf(proven));
 
-  const persons = new Set(byName.values());
+  const byPerson = Map.groupBy(purchases, ({ purchase }) => personOf(referenceText(purchase)));
+  const holder = personOf(HOLDER);
+  const persons = new Set([...(identities.length > 0 ? [holder] : []), ...byPerson.keys()]);
   if (persons.size === 1) return [facts];
   return [...persons]
-    .filter((person) => person.purchases.size > 0 || known.identities[0] != null)
+    .filter((person) => byPerson.has(person) || known.identities[0] != null)
     .map((person) => ({
       ...facts,
       isChosenByClient: false,
-      identities: person.names.has(HOLDER) ? identities : [],
-      purchases: [...person.purchases],
-      renewals: facts.renewals.filter((renewal) => person.names.has(referenceText(renewal))),
+      identities: person === holder ? identities : [],
+      purchases: byPerson.get(person) ?? [],
+      renewals: facts.renewals.filter((renewal) => personOf(referenceText(renewal)) === person),
     }));
 };

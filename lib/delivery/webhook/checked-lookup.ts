@@ -1,8 +1,7 @@
 import { ADDRCONFIG, type LookupAddress } from "node:dns";
-import { lookup as systemLookup } from "node:dns/promises";
+import { lookup as lookUp } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import { callbackify } from "node:util";
-import type { AddressRules } from "./destination-url.ts";
 import { isPublicAddress } from "./public-address.ts";
 
 /** All addresses of a name. Rejects where it has none. */
@@ -10,7 +9,7 @@ export type NameLookup = (name: string) => Promise<readonly string[]>;
 
 /** The system's resolver, called as Node.js calls it for a connection. */
 export const lookupName: NameLookup = async (name) =>
-  (await systemLookup(name, { all: true, hints: ADDRCONFIG })).map(({ address }) => address);
+  (await lookUp(name, { all: true, hints: ADDRCONFIG })).map(({ address }) => address);
 
 /** No connection was tried: the name does not resolve (`name`), or not to public addresses alone (`address`). */
 export class LookupError extends Error {
@@ -23,9 +22,7 @@ export class LookupError extends Error {
   }
 }
 
-/**
- * Shares a lookup in flight. The system's resolver has few threads, which connections to one slow name would occupy.
- */
+/** Shares a lookup in flight: one slow name would occupy the few threads of the system's resolver. */
 const shared = (lookup: NameLookup): NameLookup => {
   const underWay = new Map<string, Promise<readonly string[]>>();
   const start = (name: string): Promise<readonly string[]> => {
@@ -39,15 +36,11 @@ const shared = (lookup: NameLookup): NameLookup => {
 };
 
 /**
- * A `lookup` for `net.connect`, which connects to the addresses returned here: nothing can change between the check and
- * the connection. A name with any address that is not public is refused, because any of its addresses may be used.
+ * A `lookup` for `net.connect`: nothing changes between the check and the connection. A name with any address that is
+ * not public is refused, as any of its addresses may be used.
  */
-export const createCheckedLookup = (
-  options: AddressRules & { readonly lookup: NameLookup },
-): LookupFunction => {
-  const { isAnyAddressAllowed } = options;
-  const lookup = shared(options.lookup);
-
+export const createCheckedLookup = (find: NameLookup, isAnyAddressAllowed: boolean): LookupFunction => {
+  const lookup = shared(find);
   const addressesOf = async (name: string): Promise<readonly [LookupAddress, ...LookupAddress[]]> => {
     const addresses = await lookup(name).catch((): readonly string[] => []);
     const [first, ...others] = addresses.map((address) => ({ address, family: isIP(address) }));
@@ -56,9 +49,9 @@ export const createCheckedLookup = (
     return [first, ...others];
   };
 
-  const find = callbackify(addressesOf);
+  const findAddresses = callbackify(addressesOf);
   return (name, { all }, callback) =>
-    find(name, (error, addresses) => {
+    findAddresses(name, (error, addresses) => {
       if (error !== null) callback(error, []);
       else if (all === true) callback(null, [...addresses]);
       else callback(null, addresses[0].address, addresses[0].family);

@@ -7,10 +7,14 @@ const LONGEST_HEAD_BYTES = 16 * 1024;
 const LONGEST_BODY_BYTES = 64 * 1024;
 const MOST_INFORMATIONAL_ANSWERS = 10;
 
-export interface Post {
-  readonly url: URL;
+/** What is sent, whichever the receiver. */
+export interface Content {
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
+}
+
+interface Post extends Content {
+  readonly url: URL;
   readonly agent: http.Agent;
   /** Ends the request: with the status if it has arrived, otherwise as `timeout`. */
   readonly deadline: AbortSignal;
@@ -24,7 +28,6 @@ export type PostResult =
       readonly isKeptConnection: boolean;
     };
 
-/** Progress of a connection. */
 type Stage = "connect" | "tls" | "answer";
 
 const reasonOf = (error: NodeJS.ErrnoException, stage: Stage): FailureReason => {
@@ -43,11 +46,9 @@ const dropBody = (response: http.IncomingMessage, stop: () => void): void => {
 };
 
 /**
- * Sends one POST and resolves with the status of its answer, redirects included. Never rejects.
- *
- * A status that has arrived counts, whatever happens to the body: the receiver has decided, and an accepted message
- * would only be sent twice. The body still has until the deadline, because some receivers work while they write it, and
- * stop if the connection closes.
+ * Sends one POST and resolves with the status of its answer, redirects included. Never rejects. A status that has
+ * arrived counts, whatever happens to the body: the receiver has decided. The body still has until the deadline,
+ * because some receivers work while they write it.
  */
 export const post = ({ url, headers, text, agent, deadline }: Post): Promise<PostResult> => {
   const { promise, resolve } = Promise.withResolvers<PostResult>();

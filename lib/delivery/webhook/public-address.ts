@@ -26,8 +26,7 @@ const hexadecimal = (address: string): string | undefined =>
   URL.parse(`http://[${address}]`)?.hostname.slice(1, -1);
 
 /**
- * Whether an IP address is on the public internet, and so may be a destination. An IPv6 address that embeds IPv4
- * addresses is public if those are.
+ * Whether an address is on the public internet. An IPv6 address that embeds IPv4 addresses is public if those are.
  *
  * @see https://www.iana.org/assignments/iana-ipv6-special-registry
  */

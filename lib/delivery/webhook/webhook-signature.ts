@@ -1,43 +1,36 @@
 import { createHmac } from "node:crypto";
-import type { Instant } from "../../entitlements/time.ts";
-
-/** Signed parts: the message's identifier and the exact text of the body. */
-export interface SignedContent {
-  readonly identifier: string;
-  readonly text: string;
-}
-
-export interface WebhookHeaders {
-  readonly "webhook-id": string;
-  readonly "webhook-timestamp": string;
-  readonly "webhook-signature": string;
-}
+import { isoTime, type Instant } from "../../entitlements/time.ts";
+import type { Message } from "../message.ts";
+import type { Content } from "./post.ts";
 
 /** Visible ASCII without the dot, which separates the signed parts. */
 const IDENTIFIER = /^[!-\-/-~]+$/;
 
 /**
- * Headers that sign a webhook at the moment of an attempt, one signature for each secret: during a rotation the receiver
- * verifies with the old one or the new one.
+ * A message as a webhook, signed at the moment of an attempt, once with each secret.
  *
- * @throws TypeError if the identifier is not visible ASCII without a dot, or there is no secret
+ * @throws TypeError if the message's identifier is not visible ASCII without a dot, or there is no secret
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
-export const signedHeaders = (
-  { identifier, text }: SignedContent,
+export const signedWebhook = (
+  { identifier, type, timestamp, data }: Message,
   secrets: readonly Uint8Array[],
   moment: Instant,
-): WebhookHeaders => {
+): Content => {
   if (!IDENTIFIER.test(identifier))
     throw new TypeError("A message's identifier must be visible ASCII without a dot.");
   if (secrets.length === 0) throw new TypeError("A webhook needs a secret that signs it.");
-  const timestamp = String(Math.floor(moment / 1000));
-  const content = `${identifier}.${timestamp}.${text}`;
+  const text = JSON.stringify({ type, timestamp: isoTime(timestamp), data });
+  const signedAt = String(Math.floor(moment / 1000));
+  const signed = `${identifier}.${signedAt}.${text}`;
+  const signatures = secrets.map((secret) => createHmac("sha256", secret).update(signed).digest("base64"));
   return {
-    "webhook-id": identifier,
-    "webhook-timestamp": timestamp,
-    "webhook-signature": secrets
-      .map((secret) => `v1,${createHmac("sha256", secret).update(content).digest("base64")}`)
-      .join(" "),
+    text,
+    headers: {
+      "content-type": "application/json",
+      "webhook-id": identifier,
+      "webhook-timestamp": signedAt,
+      "webhook-signature": signatures.map((signature) => `v1,${signature}`).join(" "),
+    },
   };
 };

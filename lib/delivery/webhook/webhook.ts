@@ -2,12 +2,12 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { DAY, SECOND } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
+import type { AllowsDestination } from "../allowed-destinations.ts";
 import { createCheckedLookup, lookupName, type NameLookup } from "./checked-lookup.ts";
-import { checkDestinationUrl, type AddressRules } from "./destination-url.ts";
-import { messageText, SENDER, type Message } from "../message.ts";
-import { post, type PostResult } from "./post.ts";
+import { checkDestinationUrl } from "./destination-url.ts";
+import { SENDER } from "../message.ts";
+import { post, type Content, type PostResult } from "./post.ts";
 import { ATTEMPT_MILLISECONDS, failedBecause, type SendOutcome } from "../send-outcome.ts";
-import { signedHeaders } from "./webhook-signature.ts";
 
 /** Maximum connections to one host. Further messages wait for one, within their own time limit. */
 export const CONNECTIONS_PER_HOST = 64;
@@ -15,7 +15,8 @@ export const CONNECTIONS_PER_HOST = 64;
 /** Below the five seconds after which Node.js servers close an idle connection; most others wait longer. */
 const IDLE_MILLISECONDS = 4_000;
 
-export interface WebhookSenderOptions extends AddressRules {
+export interface SenderOptions {
+  readonly allowsDestination: AllowsDestination;
   /** Unset: the system's resolver. */
   readonly lookup?: NameLookup;
   readonly now: () => Instant;
@@ -23,10 +24,7 @@ export interface WebhookSenderOptions extends AddressRules {
   readonly attemptMilliseconds?: number;
 }
 
-/**
- * The agents use the checked lookup, so every connection was checked when it was made. No TLS session is resumed: each
- * connection verifies the certificate, whatever the environment says.
- */
+/** Every connection is checked when it is made, and verifies the certificate: no TLS session is resumed. */
 const agentsOf = ({ Agent }: typeof http | typeof https, options: Pick<https.AgentOptions, "lookup">) => {
   const common = {
     ...options,
@@ -36,7 +34,6 @@ const agentsOf = ({ Agent }: typeof http | typeof https, options: Pick<https.Age
   };
   return {
     kept: new Agent({ ...common, keepAlive: true, timeout: IDLE_MILLISECONDS }),
-    /** Opens a connection for each request. */
     fresh: new Agent({ ...common, keepAlive: false }),
   };
 };
@@ -47,8 +44,7 @@ const LONGEST_WAIT = DAY;
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
- * Parses `Retry-After`: seconds, or an HTTP date. Null where it is absent, malformed, or names no later time; at most 24
- * hours ahead.
+ * Parses `Retry-After`, at most 24 hours ahead. Null: absent, malformed, or no later time.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
  */
@@ -71,56 +67,38 @@ const outcomeOf = (result: PostResult, now: Instant): SendOutcome => {
   return { outcome: "failed", because: "status", status, retryAt };
 };
 
-/** Sends to public https addresses. One sender serves all receivers and keeps their connections. */
-export const createTextSender = ({
-  isAnyAddressAllowed,
+/**
+ * Sends to public https addresses, save where a URL is allowed as it is. One sender serves all receivers and keeps their
+ * connections. Each call makes one attempt to POST. Only a 2xx is a delivery; redirects are not followed.
+ */
+export const createSender = ({
+  allowsDestination,
   lookup = lookupName,
   now,
   attemptMilliseconds = ATTEMPT_MILLISECONDS,
-}: WebhookSenderOptions) => {
-  const checked = { lookup: createCheckedLookup({ isAnyAddressAllowed, lookup }) };
-  const secure = agentsOf(https, checked);
-  const plain = agentsOf(http, checked);
-
-  return {
-    /**
-     * Makes one attempt to POST a text. Only a 2xx is a delivery, and redirects are not followed. A failed attempt is a
-     * value.
-     */
-    send: async (
-      target: string,
-      text: string,
-      given: Readonly<Record<string, string>>,
-    ): Promise<SendOutcome> => {
-      const length = String(Buffer.byteLength(text));
-      const headers = { ...given, "content-length": length, "user-agent": SENDER };
-      const url = URL.parse(target);
-      if (url === null || checkDestinationUrl(target, { isAnyAddressAllowed }) !== null)
-        return failedBecause("address");
-      const { kept, fresh } = url.protocol === "https:" ? secure : plain;
-      const attempt = { url, headers, text, deadline: AbortSignal.timeout(attemptMilliseconds) };
-      const result = await post({ ...attempt, agent: kept });
-      // A kept connection that the other end has closed meanwhile says nothing about the destination.
-      const isStale = "because" in result && result.because === "connect" && result.isKeptConnection;
-      return outcomeOf(isStale ? await post({ ...attempt, agent: fresh }) : result, now());
-    },
+}: SenderOptions) => {
+  const agentsFor = (isAnyAddressAllowed: boolean) => {
+    const options = { lookup: createCheckedLookup(lookup, isAnyAddressAllowed) };
+    return { secure: agentsOf(https, options), plain: agentsOf(http, options) };
   };
-};
+  const [checked, unchecked] = [agentsFor(false), agentsFor(true)];
 
-/** Sends webhooks, signed at each attempt. */
-export const createWebhookSender = (options: WebhookSenderOptions) => {
-  const { send } = createTextSender(options);
-  return {
-    /**
-     * As {@link createTextSender}'s.
-     *
-     * @param secrets secrets to sign with; two during a rotation
-     * @throws TypeError where `signedHeaders` does
-     */
-    send: async (url: string, message: Message, secrets: readonly Uint8Array[]): Promise<SendOutcome> => {
-      const text = messageText(message);
-      const signed = signedHeaders({ identifier: message.identifier, text }, secrets, options.now());
-      return send(url, text, { "content-type": "application/json", ...signed });
-    },
+  return async (target: string, { text, headers }: Content): Promise<SendOutcome> => {
+    const url = URL.parse(target);
+    if (url === null || checkDestinationUrl(target, allowsDestination) !== null)
+      return failedBecause("address");
+    const { secure, plain } = allowsDestination(target) ? unchecked : checked;
+    const { kept, fresh } = url.protocol === "https:" ? secure : plain;
+    const length = String(Buffer.byteLength(text));
+    const attempt = {
+      url,
+      text,
+      headers: { ...headers, "content-length": length, "user-agent": SENDER },
+      deadline: AbortSignal.timeout(attemptMilliseconds),
+    };
+    const result = await post({ ...attempt, agent: kept });
+    // A kept connection that the other end has closed meanwhile says nothing about the destination.
+    const isStale = "because" in result && result.because === "connect" && result.isKeptConnection;
+    return outcomeOf(isStale ? await post({ ...attempt, agent: fresh }) : result, now());
   };
 };

@@ -11,7 +11,6 @@ import {
   IOS_STORE_FIELDS,
   withDefaults,
 } from "../../applications/fields.ts";
-import type { Store } from "../../contract/schemas.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 import {
@@ -78,8 +77,6 @@ export const createApplicationReader = (table: Table): ApplicationReader => {
     const item = await readItem(table, key, storeRegistrationItem);
     return item === null ? null : { ...reference, application: item.application };
   };
-  const applicationIn = (store: Store) => async (bundleOrPackage: string) =>
-    (await registrationOf({ store, bundleOrPackage }))?.application ?? null;
 
   return {
     read,
@@ -88,7 +85,6 @@ export const createApplicationReader = (table: Table): ApplicationReader => {
     load: async (identifier) => (await read(identifier))?.application ?? null,
     registrationsOf: async (stores) =>
       (await Promise.all(stores.map(registrationOf))).filter((registration) => registration !== null),
-    applicationOfBundle: applicationIn("ios-store"),
-    applicationOfPackage: applicationIn("android-store"),
+    applicationOf: async (reference) => (await registrationOf(reference))?.application ?? null,
   };
 };

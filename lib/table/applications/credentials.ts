@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import type { Audited } from "../../administration/acts/audit-entry.ts";
-import type { FindCredential } from "../../applications/authorize.ts";
-import type { Credential, CredentialSummary } from "../../applications/credential.ts";
+import type { Credential, CredentialSummary, FindCredential } from "../../applications/credential.ts";
 import { SCOPES } from "../../contract/schemas.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { keyId, type ApplicationId, type KeyId } from "../../identifiers.ts";

@@ -1,5 +1,5 @@
 import { dayOf } from "../../telling/change.ts";
-import type { FeedTable } from "../../telling/feed.ts";
+import type { FeedTable } from "../../telling/read-changes.ts";
 import { queryItems, queryPages } from "../dynamodb/reads.ts";
 import { parseItem, parseItems, type Table } from "../dynamodb/table.ts";
 import { keys, partitions, sortKeys } from "../keys.ts";

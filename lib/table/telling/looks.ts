@@ -3,7 +3,7 @@ import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId, CustomerId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 import { CHANGES_KEPT_MILLISECONDS } from "../../telling/change.ts";
-import type { Look } from "../../telling/look.ts";
+import type { Look } from "../../telling/change-table.ts";
 import { firstKnownItems } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { expiry, type Attributes, type Table } from "../dynamodb/table.ts";

@@ -61,8 +61,7 @@ const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
     hear,
     link,
     tried,
-    isMade: (token = purchaseToken): boolean =>
-      sandbox.read(token)?.answer.acknowledgementState === "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
+    isMade: (token = purchaseToken): boolean => asked.isAcknowledged(token),
     pending: async () => (await pendingIn(table)).length,
     queued: () => queuedOf(world),
     /** Runs the schedule each minute, until a moment or until something is so. */

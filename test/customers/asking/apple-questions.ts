@@ -62,11 +62,7 @@ export const refresh = (
   const refreshing: AppStoreQuestions = {
     ...later.factStore,
     now,
-    directory: {
-      byIdentifier: () => Promise.resolve(world.application),
-      byBundle: () => Promise.resolve(world.application),
-      byPackage: () => Promise.resolve(null),
-    },
+    directory: world.directory,
     verifier: createIosStoreVerifier(),
     trustedRoots: new Set([fingerprintOf(chain.root)]),
     appStore: aStore(answers),

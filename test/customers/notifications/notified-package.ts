@@ -1,18 +1,15 @@
 import type { AndroidStoreConfiguration } from "../../../lib/applications/application.ts";
 import type { Destination } from "../../../lib/applications/destination.ts";
 import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
-import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
+import { packageInEnvironment } from "../../../lib/customers/asking/store-in-environment.ts";
 import {
   receiveAndroidStoreNotification,
   type AndroidStoreReception,
 } from "../../../lib/customers/receive-android-store-notification.ts";
 import { createPushTokenVerifier } from "../../../lib/stores/android-store/push-token.ts";
-import { createAskQueues } from "../../../lib/table/queues/asks.ts";
 import { createStoreRequestQueue } from "../../../lib/table/telling/store-requests.ts";
 import { NOW, PACKAGE_NAME, startAndroidStore } from "../../../testing/support/stores/android-store.ts";
-import { anApplication, directoryOf } from "../../../testing/support/application.ts";
 import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
-import { aCatalog, aProduct } from "../../../testing/support/stores/purchases.ts";
 import {
   AUDIENCE,
   makePushKey,
@@ -21,6 +18,7 @@ import {
 } from "../../../testing/support/stores/push-tokens.ts";
 import { pendingIn } from "../../../testing/support/table/table.ts";
 import { createWorld } from "../../../testing/support/world.ts";
+import { atGoogle, sellingAtGoogle } from "../asking/asked-google.ts";
 
 export const ADDRESS = "https://here.example.com/live/v1/notifications/android-store";
 
@@ -28,12 +26,6 @@ export interface Pushed {
   readonly data?: unknown;
   readonly claims?: Record<string, unknown>;
   readonly authorization?: string | null;
-}
-
-interface Linked {
-  readonly account?: string;
-  readonly productKind?: "subscription" | "one_time_product";
-  readonly productIdentifier?: string;
 }
 
 /** Google's store and its push keys, for the tests of one file. */
@@ -52,30 +44,16 @@ export const notifiedPackages = async () => {
     changes: Partial<AndroidStoreConfiguration> = {},
     destinations: readonly Destination[] = [],
   ) => {
-    const configuration: AndroidStoreConfiguration = {
-      ...local.androidPackage,
-      packageName: PACKAGE_NAME,
-      environments: ["production", "sandbox"],
-      notifications: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE },
-      ...changes,
-    };
-    const products = ["premium", "maps", "tiles"].map((name) =>
-      aProduct({ store: "android-store", productIdentifier: name, grants: [name] }),
-    );
-    const application = anApplication({
-      androidStore: [configuration],
-      catalog: aCatalog(products),
-      destinations,
-    });
+    const notifications = { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE };
+    const application = sellingAtGoogle(local, { notifications, ...changes }, { destinations });
     const world = createWorld(table, { application, pause: () => Promise.resolve() });
     const received: unknown[] = [];
     const noted: unknown[] = [];
     const at = (moment: number, changed: Partial<AndroidStoreReception> = {}) => {
+      const google = local.store({ now: () => moment });
+      const { ports, link } = atGoogle(table, world.at(moment), local, google);
       const reception: AndroidStoreReception = {
-        ...world.at(moment).factStore,
-        directory: directoryOf(application),
-        androidStore: local.store({ now: () => moment }),
-        asks: createAskQueues(table),
+        ...ports,
         pushTokens: createPushTokenVerifier({ certificatesUrl: keyServer.url, now: () => NOW }),
         note: (store, signedAt) => {
           noted.push({ ...store, signedAt });
@@ -106,21 +84,11 @@ export const notifiedPackages = async () => {
           }),
         oneTime: (purchaseToken: string) =>
           notify({ oneTimeProductNotification: { version: "1.0", notificationType: 1, purchaseToken } }),
-        link: (purchaseToken: string, { account = "user-1", ...request }: Linked = {}) =>
-          linkAndroidStoreCustomer(reception, application.identifier, {
-            packageName: PACKAGE_NAME,
-            purchaseToken,
-            productKind: "subscription",
-            applicationAccountIdentifier: account,
-            ...request,
-          }),
+        link,
         /** Asks about what is due, as the schedule does. */
         refresh: async (): Promise<number> => {
-          const queue = { application: application.identifier, store: "android-store" } as const;
-          const place = { environment: "production", bundleOrPackage: PACKAGE_NAME } as const;
-          const due = await createAskQueues(table)
-            .of({ ...queue, ...place })
-            .due(moment, 10);
+          const queue = packageInEnvironment(application.identifier, PACKAGE_NAME);
+          const due = await ports.asks.of(queue).due(moment, 10);
           for (const one of due) await askGoogle(reception, application, one);
           return due.length;
         },
@@ -139,14 +107,7 @@ export const notifiedPackages = async () => {
     };
   };
 
-  const buy = (changes: object = {}): string =>
-    local.sandbox.buy({
-      packageName: PACKAGE_NAME,
-      productKind: "subscription",
-      productIdentifier: "premium",
-      basePlanIdentifier: "monthly",
-      ...changes,
-    });
+  const { buy, isAcknowledged } = atGoogle(table, createWorld(table), local, local.store());
   return {
     table,
     sandbox: local.sandbox,
@@ -154,8 +115,7 @@ export const notifiedPackages = async () => {
     buy,
     buyOnce: (): string =>
       buy({ productKind: "one_time_product", productIdentifier: "maps", basePlanIdentifier: undefined }),
-    isAcknowledged: (token: string): boolean =>
-      local.sandbox.read(token)?.answer.acknowledgementState === "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
+    isAcknowledged,
     /** Questions to Google. */
     asked: (): number => local.sandbox.calls.filter(({ endpoint }) => endpoint === "publisher").length,
   };

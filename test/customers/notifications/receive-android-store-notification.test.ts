@@ -102,7 +102,7 @@ describe("a purchase that Google voids, whose token it has forgotten,", () => {
   };
   const owned = async (world: NotifiedWorld): Promise<string> => {
     const token = buyOnce();
-    await world.link(token, { productKind: "one_time_product", productIdentifier: "maps" });
+    await world.link(token, "one_time_product", "user-1", "maps");
     return token;
   };
 
@@ -148,21 +148,21 @@ describe("the selection of a one-time purchase", () => {
   test("is not widened by a notification", async () => {
     const world = aWorld();
     const token = bundle();
-    await world.link(token, { productKind: "one_time_product", productIdentifier: "maps" });
+    await world.link(token, "one_time_product", "user-1", "maps");
     await world.at(NOW + 1_000).oneTime(token);
     expect(named(await world.read())).toEqual(["maps"]);
   });
 
   test.each([
-    ["one product", { productIdentifier: "tiles" }, ["tiles"], false],
-    ["all products", {}, ["maps", "tiles"], false],
-    ["one product that the store has dropped since", { productIdentifier: "tiles" }, ["tiles"], true],
+    ["one product", "tiles", ["tiles"], false],
+    ["all products", null, ["maps", "tiles"], false],
+    ["one product that the store has dropped since", "tiles", ["tiles"], true],
   ])("of %s is the link's, when a notification came first", async (_, product, selected, isDropped) => {
     const world = aWorld();
     const token = bundle();
     await world.oneTime(token);
     if (isDropped) sandbox.drop(token);
-    const { entitlements } = await world.link(token, { productKind: "one_time_product", ...product });
+    const { entitlements } = await world.link(token, "one_time_product", "user-1", product);
     expect(named(entitlements)).toEqual(selected);
   });
 });

@@ -35,10 +35,14 @@ test("an account with twenty claimed customers gains no other, and a repeated cl
 
 test("claims without an app transaction id are three at most; those with one find room for twenty", async () => {
   const world = aWorld();
-  for (let key = 1; key <= 5; key += 1) await world.store({ purchases: [owned(String(key))] }, byClient("a"));
-  expect(await linkedTo(world)).toBe(3);
+  // Xcode's ids name nobody.
+  for (const [environment, customers] of [["production", 3] as const, ["xcode", 3 + 5] as const]) {
+    for (const key of ["1", "2", "3", "4", "5"])
+      await world.store({ environment, purchases: [{ ...owned(key), environment }] }, byClient("a"));
+    expect(await linkedTo(world)).toBe(customers);
+  }
   for (let key = 6; key <= 25; key += 1) await claim(world, String(key));
-  expect(await linkedTo(world)).toBe(20);
+  expect(await linkedTo(world)).toBe(20 + 5);
 });
 
 test.each<[first: Environment, second: Environment, customers: number]>([

@@ -56,6 +56,18 @@ describe("a refused link keeps for the owner", () => {
       expect((await world.read("b")).customerIdentifiers).toEqual([]);
     }
   });
+  test("no product that it selects of a one-time purchase", async () => {
+    const world = aWorld();
+    const line = { nature: "non_consumable", endsAt: null } as const;
+    const selecting = (...selectedProducts: readonly string[]) => ({
+      purchases: [{ ...android("1", NOW, line), selectedProducts }],
+    });
+    await world.store(selecting(), byCredential("a"));
+    expect(await world.submit(selecting("monthly"), byCredential("b"))).toMatchObject(ALREADY_LINKED);
+    expect(await entitlementOf(world, "a")).toBeUndefined();
+    await world.store(selecting("monthly"), byCredential("a"));
+    expect(await entitlementOf(world, "a")).toMatchObject({ active: true });
+  });
   test("a new purchase of the same app transaction id", async () => {
     const world = aWorld();
     await world.store({ identities: [device("1")] }, byCredential("a"));

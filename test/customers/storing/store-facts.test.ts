@@ -72,6 +72,14 @@ describe("the owner of facts", () => {
     expect((await world.read("b")).customerIdentifiers).toEqual([customer?.identifier]);
   });
 
+  test("Xcode's purchases of a request are one person's, without an app transaction id", async () => {
+    const world = createWorld(table);
+    const environment = "xcode";
+    const purchases = ["1", "2"].map((key) => ({ ...owned(key), environment }) as const);
+    const customer = await world.store({ environment, purchases, isChosenByClient: true });
+    expect(customer?.holdings.map(({ key }) => key)).toEqual(["1", "2"]);
+  });
+
   test("facts that name nobody cause no read and no write", async () => {
     const world = createWorld(table);
     expect(await requests(() => world.store({}, byCredential("a")))).toEqual([]);

@@ -9,7 +9,6 @@ import {
   NOW,
   PACKAGE_NAME,
 } from "../../../testing/support/stores/android-store.ts";
-import { aCatalog, aProduct } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { refusal } from "../../../testing/support/world.ts";
 import { askedGoogle } from "../asking/asked-google.ts";
@@ -42,12 +41,6 @@ const Z = aSubscriptionAnswer({
   linkedPurchaseToken: "y",
 });
 
-const catalog = aCatalog(
-  ["premium", "maps", "tiles"].map((name) =>
-    aProduct({ store: "android-store", productIdentifier: name, grants: [name] }),
-  ),
-);
-
 let close = (): Promise<void> => Promise.resolve();
 afterEach(() => close());
 
@@ -69,7 +62,7 @@ const aLink = async (changes: Partial<Application> = {}) => {
         return Promise.resolve({ outcome: "acknowledged" });
       },
     }),
-    { catalog, ...changes },
+    changes,
   );
   close = google.close;
   const { clock, sandbox, world } = google;

@@ -12,11 +12,8 @@ const PRIVATE = "10.0.0.1";
 /** The addresses that a connection gets, or the error. */
 const given = async (lookup: NameLookup, options: LookupOptions = { all: true }): Promise<unknown> => {
   const { promise, resolve } = Promise.withResolvers<unknown>();
-  createCheckedLookup({ isAnyAddressAllowed: false, lookup })(
-    "api.example.com",
-    options,
-    (error, address, family) =>
-      resolve(error ?? (typeof address === "string" ? { address, family } : address)),
+  createCheckedLookup(lookup, false)("api.example.com", options, (error, address, family) =>
+    resolve(error ?? (typeof address === "string" ? { address, family } : address)),
   );
   return promise;
 };
@@ -59,15 +56,12 @@ test.each<[string, NameLookup]>([
 
 test("concurrent lookups of one name are shared; the next is another", async () => {
   const asked: PromiseWithResolvers<string[]>[] = [];
-  const lookup = createCheckedLookup({
-    isAnyAddressAllowed: false,
-    lookup: (name) => {
-      if (name !== "api.example.com") return Promise.resolve([PUBLIC]);
-      const answer = Promise.withResolvers<string[]>();
-      asked.push(answer);
-      return answer.promise;
-    },
-  });
+  const lookup = createCheckedLookup((name) => {
+    if (name !== "api.example.com") return Promise.resolve([PUBLIC]);
+    const answer = Promise.withResolvers<string[]>();
+    asked.push(answer);
+    return answer.promise;
+  }, false);
   const ask = (name: string): Promise<unknown> =>
     new Promise((resolve) => void lookup(name, { all: true }, (error, found) => resolve(error ?? found)));
 

@@ -3,8 +3,8 @@ import { createServer, type Socket } from "node:net";
 import type { NameLookup } from "../../../lib/delivery/webhook/checked-lookup.ts";
 import { failedBecause, type SendOutcome } from "../../../lib/delivery/send-outcome.ts";
 import { post } from "../../../lib/delivery/webhook/post.ts";
-import { CONNECTIONS_PER_HOST, createWebhookSender } from "../../../lib/delivery/webhook/webhook.ts";
-import { closedPort, DELIVERED, failedWith, GONE, listening, MESSAGE, SECRETS } from "../sending.ts";
+import { CONNECTIONS_PER_HOST, createSender } from "../../../lib/delivery/webhook/webhook.ts";
+import { closedPort, DELIVERED, failedWith, GONE, listening } from "../sending.ts";
 
 const listen = listening();
 
@@ -19,11 +19,8 @@ const resolvingTo =
   async () =>
     addresses;
 
-const aSender = (
-  attemptMilliseconds = PATIENT,
-  lookup = resolvingTo("127.0.0.1"),
-  isAnyAddressAllowed = true,
-) => createWebhookSender({ isAnyAddressAllowed, lookup, attemptMilliseconds, now: Date.now });
+const aSender = (attemptMilliseconds = PATIENT, lookup = resolvingTo("127.0.0.1"), isAllowed = true) =>
+  createSender({ allowsDestination: () => isAllowed, lookup, attemptMilliseconds, now: Date.now });
 
 interface Destination {
   readonly port: number;
@@ -61,7 +58,8 @@ const closed = async ({ connections }: Destination): Promise<void> => {
     if (!connection.destroyed) await new Promise((resolve) => void connection.on("close", resolve));
 };
 
-const send = (url: string, sender = aSender()): Promise<SendOutcome> => sender.send(url, MESSAGE, SECRETS);
+const send = (url: string, sender = aSender()): Promise<SendOutcome> =>
+  sender(url, { text: "{}", headers: {} });
 
 describe("an answer that does not come in time", () => {
   test.each<[string, (connection: Socket) => void]>([

@@ -1,13 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Webhook } from "standardwebhooks";
-import { messageText, type Message } from "../../../lib/delivery/message.ts";
+import type { Message } from "../../../lib/delivery/message.ts";
 import { failedBecause, type SendOutcome } from "../../../lib/delivery/send-outcome.ts";
 import { secretText } from "../../../lib/delivery/webhook-secret.ts";
-import {
-  CONNECTIONS_PER_HOST,
-  createWebhookSender,
-  retryTime,
-} from "../../../lib/delivery/webhook/webhook.ts";
+import { CONNECTIONS_PER_HOST, createSender, retryTime } from "../../../lib/delivery/webhook/webhook.ts";
+import { signedWebhook } from "../../../lib/delivery/webhook/webhook-signature.ts";
 import { DAY, SECOND } from "../../../lib/duration.ts";
 import { DELIVERED, failedWith, GONE, listening, SECRETS } from "../sending.ts";
 
@@ -23,8 +20,11 @@ const aMessage = (identifier = "msg_1"): Message => ({
   data: { applicationAccountIdentifier: "zoë", version: 7 },
 });
 
-const aSender = (lookup = async () => ["127.0.0.1"]) =>
-  createWebhookSender({ isAnyAddressAllowed: true, lookup, now: () => NOW });
+/** Sends a message, signed, with one sender for all. */
+const aSender = (lookup = async () => ["127.0.0.1"]) => {
+  const send = createSender({ allowsDestination: () => true, lookup, now: () => NOW });
+  return (url: string, identifier?: string) => send(url, signedWebhook(aMessage(identifier), SECRETS, NOW));
+};
 
 interface Received extends Pick<IncomingMessage, "method" | "url" | "headers"> {
   readonly text: string;
@@ -58,10 +58,10 @@ const answering = async (status: number, headers: Record<string, string> = {}, b
 test("a message arrives as a signed POST that the library verifies", async () => {
   const { received, port } = await answering(204);
   const url = `http://hooks.example.com:${port}/in?key=1`;
-  expect(await aSender().send(url, aMessage(), SECRETS)).toEqual(DELIVERED);
+  expect(await aSender()(url)).toEqual(DELIVERED);
   expect(received).toHaveLength(1);
   const [{ headers, ...rest } = {} as Received] = received;
-  const text = messageText(aMessage());
+  const { text } = signedWebhook(aMessage(), SECRETS, NOW);
   expect(rest).toEqual({ method: "POST", url: "/in?key=1", text });
   expect(headers).toMatchObject({
     host: `hooks.example.com:${port}`,
@@ -91,7 +91,7 @@ test.each<[status: number, retryAfter: string | null, outcome: SendOutcome]>([
   [500, "120", failedWith(500)],
 ])("the outcome of %i with Retry-After %s is %j", async (status, retryAfter, outcome) => {
   const { port } = await answering(status, retryAfter === null ? {} : { "retry-after": retryAfter });
-  expect(await aSender().send(`http://127.0.0.1:${port}/`, aMessage(), SECRETS)).toEqual(outcome);
+  expect(await aSender()(`http://127.0.0.1:${port}/`)).toEqual(outcome);
 });
 
 const NOON = Date.UTC(2026, 0, 15, 12);
@@ -127,7 +127,7 @@ test.each([
 test.each([301, 302, 303, 307, 308])("%i: a redirect is a failure and is not followed", async (status) => {
   const target = await answering(200);
   const { port } = await answering(status, { location: `http://127.0.0.1:${target.port}/` });
-  expect(await aSender().send(`http://127.0.0.1:${port}/`, aMessage(), SECRETS)).toEqual(failedWith(status));
+  expect(await aSender()(`http://127.0.0.1:${port}/`)).toEqual(failedWith(status));
   expect(target.received).toEqual([]);
 });
 
@@ -142,7 +142,7 @@ describe("connections", () => {
     const sender = aSender();
     const outcomes = await Promise.all(
       Array.from({ length: 2_000 }, (_, index) =>
-        sender.send(`http://hooks.example.com:${port}/`, aMessage(`msg_${index}`), SECRETS),
+        sender(`http://hooks.example.com:${port}/`, `msg_${index}`),
       ),
     );
     expect(new Set(outcomes.map(({ outcome }) => outcome))).toEqual(new Set(["delivered"]));
@@ -162,7 +162,7 @@ describe("connections", () => {
     };
     const sender = aSender(lookup);
     for (let index = 0; index < 20; index += 1)
-      await sender.send(`http://hooks.example.com:${port}/`, aMessage(`msg_${index}`), SECRETS);
+      await sender(`http://hooks.example.com:${port}/`, `msg_${index}`);
     expect([connections(), lookups]).toEqual([1, 1]);
   });
 
@@ -181,8 +181,7 @@ describe("connections", () => {
       return response.writeHead(200).end();
     });
     const sender = aSender();
-    const send = (identifier: string) =>
-      sender.send(`http://127.0.0.1:${port}/`, aMessage(identifier), SECRETS);
+    const send = (identifier: string) => sender(`http://127.0.0.1:${port}/`, identifier);
     const atOnce = await Promise.all([send("msg_1"), send("msg_2")]);
     expect([...atOnce, await send("msg_3")]).toEqual([DELIVERED, DELIVERED, DELIVERED]);
     expect(arrived.sort()).toEqual(["msg_1", "msg_2", "msg_3"]);
@@ -197,7 +196,7 @@ describe("connections", () => {
       return response.writeHead(200).end();
     });
     const sender = aSender();
-    const send = () => sender.send(`http://127.0.0.1:${port}/`, aMessage(), SECRETS);
+    const send = () => sender(`http://127.0.0.1:${port}/`);
     expect([await send(), await send()]).toEqual([DELIVERED, failedBecause("connect")]);
     expect(requests).toBe(3);
   });

@@ -1,7 +1,7 @@
 import { HOUR } from "../../../lib/duration.ts";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
-import { GONE, pausesOf, type DestinationHealth } from "../../../lib/delivery/destination-health.ts";
+import { afterFailure, HEALTHY, type QueueHealth } from "../../../lib/queues/health.ts";
+import { GONE, pausesOf } from "../../../lib/delivery/destination-health.ts";
 import { OVERLAP_MILLISECONDS, secretText, signingSecrets } from "../../../lib/delivery/webhook-secret.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, MASTER, withOperator, type ToldApplication } from "../telling-world.ts";
@@ -10,7 +10,7 @@ import { refusedWith, UNKNOWN } from "../run-operator.ts";
 const given = withOperator();
 
 const suspended = afterFailure(HEALTHY, GONE, pausesOf, NOW);
-const refused = (retryAt: number | null): DestinationHealth =>
+const refused = (retryAt: number | null): QueueHealth =>
   afterFailure<string>(HEALTHY, { because: "status 500", retryAt }, pausesOf, NOW);
 
 /** Secrets that sign the backend's messages at a moment, as it has them. */
@@ -35,7 +35,7 @@ describe("destination list", () => {
     ]);
   });
 
-  test.each<[string, DestinationHealth, object, string]>([
+  test.each<[string, QueueHealth, object, string]>([
     [
       "failing, with its reason and its next try",
       refused(null),

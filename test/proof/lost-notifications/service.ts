@@ -18,7 +18,8 @@ import { linkIosStoreCustomer } from "../../../lib/customers/ios-store-customers
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
-import { askDuePurchases, askQueuesOf } from "../../../lib/customers/asking/ask-due-purchases.ts";
+import { askDuePurchases } from "../../../lib/customers/asking/ask-due-purchases.ts";
+import { askQueuesOf } from "../../../lib/customers/asking/store-in-environment.ts";
 import { askApple } from "../../../lib/customers/asking/ask-apple.ts";
 import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
 import { sweepIosStoreNotifications } from "../../../lib/customers/sweep-ios-store-notifications.ts";

@@ -8,6 +8,7 @@ import { issueCredential, type Credential } from "../../../lib/applications/cred
 import { manifestOf } from "../../../lib/administration/manifest/manifest-document.ts";
 import type { Manifest } from "../../../lib/administration/manifest/manifest.ts";
 import type { Audited } from "../../../lib/administration/acts/audit-entry.ts";
+import type { Store } from "../../../lib/contract/schemas.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import { originOf } from "../../../lib/stores/android-store/workload-identity.ts";
 import { createApplicationTable } from "../../../lib/table/applications/applications.ts";
@@ -82,9 +83,10 @@ describe("an application", () => {
   test("is found by each of its bundles and packages, in its store", async () => {
     const { identifier } = await saved("com.example.found");
     const names = ["", ".test", ".keyless"].map((end) => `com.example.found${end}`);
-    const found = async (find: (name: string) => Promise<unknown>) => Promise.all(names.map(find));
-    expect(await found(applications.applicationOfBundle)).toEqual([identifier, identifier, null]);
-    expect(await found(applications.applicationOfPackage)).toEqual([identifier, null, identifier]);
+    const found = (store: Store) =>
+      Promise.all(names.map((bundleOrPackage) => applications.applicationOf({ store, bundleOrPackage })));
+    expect(await found("ios-store")).toEqual([identifier, identifier, null]);
+    expect(await found("android-store")).toEqual([identifier, null, identifier]);
   });
 
   test("keeps a package's push subscription, and forgets it with the manifest", async () => {
@@ -117,7 +119,8 @@ describe("an application", () => {
       iosStore: [{ bundleIdentifier: "com.example.won" }, { bundleIdentifier: "com.example.won.test" }],
       androidStore: [],
     });
-    expect(await applications.applicationOfBundle("com.example.lost")).toBeNull();
+    const lost = { store: "ios-store", bundleOrPackage: "com.example.lost" } as const;
+    expect(await applications.applicationOf(lost)).toBeNull();
     const again = await applyManifest(aManifest("com.example.lost"), applicationId(uuid()), applications);
     expect(again).toMatchObject({ created: true });
   });
