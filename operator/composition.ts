@@ -50,9 +50,7 @@ const INDEX_BEHIND_MILLISECONDS = 1_000;
 export const waitForIndex = (): Promise<void> => sleep(INDEX_BEHIND_MILLISECONDS);
 
 interface OperationEffects
-  extends
-    Pick<Operations, "now" | "pause" | "waitForIndex" | "newEntry">,
-    Partial<Pick<Operations, "hashAccounts">> {
+  extends Pick<Operations, "now" | "pause" | "waitForIndex">, Partial<Pick<Operations, "hashAccounts">> {
   /** Read for an erased customer's account, if the application no longer tells changes. */
   readonly keyedHash: KeyedHash;
 }

@@ -1,5 +1,4 @@
-import { v7 as uuid } from "uuid";
-import type { HashAccounts } from "../lib/administration/reports/audit.ts";
+import type { HashAccounts } from "../lib/administration/acts/audit.ts";
 import { keyedHash } from "../lib/delivery/webhook-secret.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { once } from "../lib/once.ts";
@@ -57,7 +56,6 @@ export const openSession = (
     now,
     pause,
     waitForIndex,
-    newEntry: uuid,
     hashAccounts,
     keyedHash: async (application, account) =>
       keyedHash(await connection.masterSecret(), application, account),

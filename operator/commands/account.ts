@@ -1,4 +1,4 @@
-import { concerns, type AuditRecord } from "../../lib/administration/reports/audit.ts";
+import { concerns, type AuditRecord } from "../../lib/administration/acts/audit.ts";
 import { loadAccountReport, loadCustomerReport } from "../../lib/administration/reports/account-report.ts";
 import {
   eraseCustomer,

@@ -1,7 +1,11 @@
 import { userInfo } from "node:os";
-import { v7 as uuid } from "uuid";
-import { auditEntry, type Actor, type Authority } from "../../lib/administration/reports/audit.ts";
-import type { AuditAction, Audited } from "../../lib/administration/acts/audit-entry.ts";
+import {
+  auditEntry,
+  type AuditAction,
+  type Audited,
+  type AuditSubject,
+  type Authority,
+} from "../../lib/administration/acts/audit.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/storing/bury-remains.ts";
 import { DAY } from "../../lib/duration.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";
@@ -41,28 +45,19 @@ const userName = (): string => {
 
 type Callers = Pick<Session, "caller">;
 
-/** Actor of a command, for the audit. */
-export const actorOf = async ({ caller }: Callers, { by }: Acting): Promise<Actor> => ({
-  by: by ?? userName(),
-  caller: await caller(),
-});
-
 /** Actor and reason of a command, for the audit. */
 export const authorityOf = async (
-  callers: Callers,
-  { reason, ...options }: Acting & { readonly reason: string },
-): Promise<Authority> => ({ reason, ...(await actorOf(callers, options)) });
+  { caller }: Callers,
+  { by, reason }: Acting & { readonly reason?: string },
+): Promise<Authority> => ({ by: by ?? userName(), caller: await caller(), reason: reason ?? null });
 
 /** An audit entry of a command. */
 export const entryOf = async (
   { now, ...callers }: Callers & Pick<Session, "now">,
   options: Acting,
   action: AuditAction,
-  about: Parameters<typeof auditEntry>[3],
-): Promise<Audited> => ({
-  entryIdentifier: uuid(),
-  entry: auditEntry(action, now(), await actorOf(callers, options), about),
-});
+  about: AuditSubject,
+): Promise<Audited> => auditEntry(action, now(), await authorityOf(callers, options), about);
 
 interface Auditing {
   readonly audit: Pick<Session["audit"], "record">;
@@ -91,7 +86,7 @@ export const recordAct = async (
   application: ApplicationId,
   options: Acting,
   action: AuditAction,
-  about: Parameters<typeof auditEntry>[3],
+  about: AuditSubject,
 ): Promise<void> => record(session, application, await entryOf(session, options, action, about));
 
 export const TOMBSTONE_DAYS = ERASURE_BLOCKS_MILLISECONDS / DAY;

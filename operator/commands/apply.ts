@@ -6,7 +6,7 @@ import {
   type StoreRegistration,
 } from "../../lib/administration/acts/apply.ts";
 import { changeText, type ApplicationChange } from "../../lib/administration/manifest/difference.ts";
-import { appliedLines, auditEntry } from "../../lib/administration/reports/audit.ts";
+import { appliedLines, auditEntry } from "../../lib/administration/acts/audit.ts";
 import { lostAccess } from "../../lib/administration/reports/lost-access.ts";
 import { problemText, readManifest, type Manifest } from "../../lib/administration/manifest/manifest.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
@@ -15,7 +15,7 @@ import type { Connection } from "../connection.ts";
 import { OperatorError } from "../operator-error.ts";
 import { counted, linesText, type Lines } from "../text/answer.ts";
 import { readTextFile } from "../text-file.ts";
-import { ACTING, actorOf } from "./acting.ts";
+import { ACTING, authorityOf } from "./acting.ts";
 import { text } from "./arguments.ts";
 import { command, flag, type Context } from "./command.ts";
 
@@ -109,7 +109,7 @@ export const applyApplication = command({
   takes: { file: text("<file>", "the manifest, YAML") },
   options: { ...ACTING, yes: flag("--yes", "do not ask, even if customers can lose access") },
   run: async ({ session, file, options, confirm, progress }) => {
-    const actor = await actorOf(session, options);
+    const authority = await authorityOf(session, options);
     const manifest = await readManifestFile(file, session, "Nothing was applied: ");
     let toldBefore = true;
     const approve: Approve = async (before, after) => {
@@ -125,10 +125,8 @@ export const applyApplication = command({
     };
     const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, {
       approve,
-      audit: async (before, after, changes) => ({
-        entryIdentifier: uuidv7(),
-        entry: auditEntry("apply", session.now(), actor, { what: appliedLines(before, after, changes) }),
-      }),
+      audit: (...applied) =>
+        auditEntry("apply", session.now(), authority, { what: appliedLines(...applied) }),
     });
     if (outcome.outcome !== "applied") throw new OperatorError(`Nothing was applied: ${refusal(outcome)}`);
     const { application, created, changes } = outcome;

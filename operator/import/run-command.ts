@@ -2,14 +2,14 @@ import { writeFile } from "node:fs/promises";
 import { dirname, join as joinPath } from "node:path";
 import { parse } from "csv-parse/sync";
 import { v7 as uuid } from "uuid";
-import { auditEntry } from "../../lib/administration/reports/audit.ts";
+import { auditEntry } from "../../lib/administration/acts/audit.ts";
 import type { AskedEnvironment, ImportSource } from "../../lib/administration/import/claim.ts";
 import { applyEntry } from "../../lib/administration/import/join.ts";
 import type { JournalHead } from "../../lib/administration/import/journal.ts";
 import { readClaims, runImport } from "../../lib/administration/import/run.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { accountId, type AccountId } from "../../lib/identifiers.ts";
-import { ACTING, actorOf, record } from "../commands/acting.ts";
+import { ACTING, authorityOf, record } from "../commands/acting.ts";
 import { findApplication, readApplicationIdentifier } from "../commands/arguments.ts";
 import {
   asText,
@@ -104,7 +104,7 @@ const recordRun = async (
   options: RunOptions,
 ): Promise<void> => {
   const what = files.map(({ name, format }) => `${name} (${format})`);
-  const entry = auditEntry("import", startedAt, await actorOf(session, options), { what });
+  const { entry } = auditEntry("import", startedAt, await authorityOf(session, options), { what });
   await record(session, identifier, { entryIdentifier: run, entry });
 };
 

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
-import { auditEntry } from "../../lib/administration/reports/audit.ts";
+import { auditEntry } from "../../lib/administration/acts/audit.ts";
 import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/administration/acts/operations.ts";
 import {
   tellsChanges,
@@ -126,7 +126,7 @@ export const createWorld = (
     now,
     claimsPerAccount,
   };
-  const operations = operationsOn(table, { now, pause, waitForIndex, newEntry: uuid, keyedHash }, () =>
+  const operations = operationsOn(table, { now, pause, waitForIndex, keyedHash }, () =>
     Promise.resolve(tellsChanges(application)),
   );
   const submit: World["submit"] = ({ purchases = [], acknowledgementDue = null, ...facts }, claim = null) =>
@@ -186,8 +186,8 @@ export const createWorld = (
       const { living } = await customers.findCustomers(identifier, [named]);
       const [stored] = living.values();
       if (stored === undefined) throw new Error("Nobody is there.");
-      const entry = auditEntry("erase", now(), AUTHORITY, { customer: stored.identifier });
-      await operations.table.end(identifier, stored, { entryIdentifier: uuid(), entry });
+      const act = auditEntry("erase", now(), AUTHORITY, { customer: stored.identifier });
+      await operations.table.end(identifier, stored, act);
     },
     items: async () => (await table.items(identifier)).filter(({ pk }) => String(pk).includes(identifier)),
   };

@@ -1,5 +1,5 @@
 import { storesOf, type Application, type StoreReference } from "../../applications/application.ts";
-import type { Audited } from "./audit-entry.ts";
+import type { Audited } from "./audit.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import { pause, tryAgain } from "../../pause.ts";
 import { differenceOf, type ApplicationChange } from "../manifest/difference.ts";
@@ -55,7 +55,7 @@ export interface Applying {
     before: Application | null,
     after: Application,
     changes: readonly ApplicationChange[],
-  ) => Promise<Audited>;
+  ) => Audited;
 }
 
 const ATTEMPTS = 5;
@@ -90,11 +90,8 @@ const applyOnce = async (
   } as const;
   if (changes.length === 0) return applied;
   if (before !== null) await approve?.(before.application, after);
-  const saved = await applications.save(
-    before,
-    after,
-    await audit?.(before?.application ?? null, after, changes),
-  );
+  const audited = audit?.(before?.application ?? null, after, changes);
+  const saved = await applications.save(before, after, audited);
   return saved.outcome === "saved" ? applied : saved;
 };
 

@@ -1,7 +1,7 @@
 import type { Application } from "../../applications/application.ts";
 import type { WebhookDestination } from "../../applications/destination.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { Audited } from "./audit-entry.ts";
+import type { Audited } from "./audit.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import type { DeliveryQueue, DestinationReference } from "../../delivery/delivery-queue.ts";
 import { secretOf, secretText } from "../../delivery/webhook-secret.ts";

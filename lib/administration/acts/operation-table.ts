@@ -9,7 +9,7 @@ import type {
 import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
-import type { Audited } from "./audit-entry.ts";
+import type { Audited } from "./audit.ts";
 
 /** Reads and writes of the operator alone; no function may send the writes. */
 export interface OperationTable {

@@ -5,9 +5,8 @@ import type { Link, StoredCustomer } from "../../customers/storing/records.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
-import type { AuditAction, Audited } from "./audit-entry.ts";
 import { again, type Pause } from "../../pause.ts";
-import { auditEntry, type AuditTable, type Authority, type HashAccounts } from "../reports/audit.ts";
+import { auditEntry, type Audited, type AuditTable, type Authority, type HashAccounts } from "./audit.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
 
 /**
@@ -51,7 +50,6 @@ export interface Operations {
   readonly pause: Pause;
   /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;
-  readonly newEntry: () => string;
 }
 
 const ATTEMPTS = 20;
@@ -73,13 +71,6 @@ export const withCustomer = async <Outcome, Gone>(
     const customer = living.get(identifier);
     return customer === undefined ? "conflict" : act(customer);
   });
-
-const entryOf = (
-  { now, newEntry }: Pick<Operations, "now" | "newEntry">,
-  action: AuditAction,
-  authority: Authority,
-  about: Parameters<typeof auditEntry>[3],
-): Audited => ({ entryIdentifier: newEntry(), entry: auditEntry(action, now(), authority, about) });
 
 type Unlinking =
   | { readonly outcome: "unlinked"; readonly account: AccountId | null }
@@ -106,7 +97,7 @@ export const unlinkCustomer = async (
   const audited = async (action: "unlink" | "move", { identifier, link }: StoredCustomer, what: string) => {
     const named = [...new Set([link?.account, to].filter((account) => account != null))];
     const accounts = await operations.hashAccounts(application, named);
-    return entryOf(operations, action, authority, { customer: identifier, accounts, what: [what] });
+    return auditEntry(action, operations.now(), authority, { customer: identifier, accounts, what: [what] });
   };
   const unlink = async (stored: StoredCustomer): Promise<Unlinking | "conflict"> => {
     const { link } = stored;
@@ -157,7 +148,7 @@ const endCustomer = (
       const { identifier, link } = stored;
       if (account !== undefined && link?.account !== account) return LEFT;
       const accounts = await operations.hashAccounts(application, link === null ? [] : [link.account]);
-      const act = entryOf(operations, "erase", authority, { customer: identifier, accounts });
+      const act = auditEntry("erase", operations.now(), authority, { customer: identifier, accounts });
       const written = await operations.table.end(application, stored, act);
       return written === "conflict" ? written : { identifier, left: link?.account ?? null, wasThere: true };
     },
@@ -212,6 +203,7 @@ export const eraseCustomer = async (
   progress: (erased: Erasure) => void,
   { account }: { readonly account?: AccountId } = {},
 ): Promise<Erasure | null> => {
+  const { audit, forgetRequests, forgetTold, table, now } = operations;
   const ended = await endCustomer(operations, application, customer, authority, account);
   if (ended === LEFT) return null;
   const { identifier, left, wasThere } = ended;
@@ -221,12 +213,11 @@ export const eraseCustomer = async (
     if (isRecorded) return;
     isRecorded = true;
     const about = { customer: identifier, what: ["completes an interrupted erasure"] };
-    await operations.audit.record(application, entryOf(operations, "erase", authority, about));
+    await audit.record(application, auditEntry("erase", now(), authority, about));
   };
   const buried = await buryOwned(operations, application, identifier, recordCompletion, progress);
   const { aliases, erased } = buried;
   const customers = [identifier, ...aliases];
-  const { forgetRequests, forgetTold, table, now } = operations;
   const requests = await forgetRequests(application, { customers, account: null }, recordCompletion);
   const told = await forgetTold(application, customers, left, now(), recordCompletion);
   // Aliases go last: purchases stored for them are found through them.
@@ -248,5 +239,8 @@ export const forgetAccountRequests = (
   operations.forgetRequests(application, { customers: [], account }, async () => {
     const accounts = await operations.hashAccounts(application, [account]);
     const what = ["begun: pending store requests of the account"];
-    await operations.audit.record(application, entryOf(operations, "erase", authority, { accounts, what }));
+    await operations.audit.record(
+      application,
+      auditEntry("erase", operations.now(), authority, { accounts, what }),
+    );
   });
