@@ -1,5 +1,5 @@
 import { concerns, type AuditRecord } from "../../lib/administration/acts/audit.ts";
-import { loadAccountReport, loadCustomerReport } from "../../lib/administration/reports/account-report.ts";
+import { loadAccountReport } from "../../lib/administration/reports/account-report.ts";
 import {
   eraseCustomer,
   forgetAccountRequests,
@@ -62,11 +62,6 @@ export const exportAccount = command({
       what: ["begun: everything known of the account"],
     });
     const report = await loadAccountReport(session, application, account, session.moment);
-    const customers = await Promise.all(
-      report.customers.map(({ customerIdentifier }) =>
-        loadCustomerReport(session, application, customerIdentifier),
-      ),
-    );
     const audit = await session.audit.of(application.identifier);
     const sought = await soughtAccount(session, application, account, report.customers);
     const json = {
@@ -75,7 +70,7 @@ export const exportAccount = command({
       exportedAt: session.moment,
       entitlements: report.entitlements,
       told: toldJson(report.told),
-      customers: customers.filter((customer) => customer !== null).map(customerReportJson),
+      customers: report.customers.map(customerReportJson),
       audit: audit.filter((one) => concerns(sought, one) === "account").map(exportedEntry),
     };
     return { json, text: jsonText(json, 2) };
@@ -97,7 +92,7 @@ export const unlinkAccount = command({
   run: async ({ session, application, account, options, confirm, progress }) => {
     const authority = await authorityOf(session, options);
     const report = await loadAccountReport(session, application, account, session.moment);
-    const claimed = report.customers.filter(({ assertedBy }) => assertedBy === "client");
+    const claimed = report.customers.filter(({ link }) => link.assertedBy === "client");
     if (claimed.length > 0)
       await confirm(
         `This unlinks ${counted(claimed.length, "customer")}, which only clients have claimed, from account ${account} of ${application.name}.`,

@@ -39,8 +39,8 @@ export const refreshCustomer = command({
     if (options.wait && count > 0)
       progress(`queued ${counted(count, "purchase")}; waiting for the answers of the stores`);
     const longest = options.wait ? WAIT_MILLISECONDS : 0;
-    const report = await awaitRefreshes(refreshing, application, queued.purchases, longest);
-    return presentRefresh(application, queued.customer, report, session.now(), options);
+    const refreshes = await awaitRefreshes(refreshing, application, queued.purchases, longest);
+    return presentRefresh(application, queued.customer, refreshes, session.now(), options);
   },
 });
 

@@ -1,6 +1,5 @@
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import type { AccountReport, ReportedCustomer } from "../../lib/administration/reports/account-report.ts";
-import type { QueueHealths } from "../../lib/administration/reports/asking.ts";
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
@@ -18,28 +17,22 @@ import { EVERYTHING, isOnPage, pagesOf, pageText, requirePage, type Page } from 
 
 const lineJson = ({ line, ...explained }: ExplainedLine) => ({ ...line, ...explained });
 
-const askingAbout = ({ asking }: ReportedCustomer, purchase: Purchase) => asking.get(referenceText(purchase));
-
-const purchaseJson = (
-  customer: ReportedCustomer,
-  { purchase, why, lines }: ExplainedPurchase,
-  healths: QueueHealths,
-) => ({
+const purchaseJson = ({ asking }: ReportedCustomer, { purchase, why, lines }: ExplainedPurchase) => ({
   ...purchase,
   verifiedAt: verifiedBy(purchase)?.[0] ?? null,
   verifiedBy: verifiedBy(purchase)?.[1] ?? null,
-  ...askingJson(askingAbout(customer, purchase), healths),
+  ...askingJson(asking.get(referenceText(purchase))),
   why,
   lines: lines.map(lineJson),
 });
 
-const customerJson = ({ customer, purchases }: ExplainedCustomer, healths: QueueHealths) => ({
+const customerJson = ({ customer, purchases }: ExplainedCustomer) => ({
   customerIdentifier: customer.customerIdentifier,
-  assertedBy: customer.assertedBy,
-  linkedAt: customer.linkedAt,
+  assertedBy: customer.link.assertedBy,
+  linkedAt: customer.link.linkedAt,
   createdAt: customer.createdAt,
   aliases: customer.aliases,
-  purchases: purchases.map((one) => purchaseJson(customer, one, healths)),
+  purchases: purchases.map((one) => purchaseJson(customer, one)),
 });
 
 const spanText = ({ line }: ExplainedLine): string =>
@@ -75,31 +68,26 @@ const renewalText = ({ willRenew, renewsInto, graceEndsAt, isInBillingRetry, sig
     .join(" ");
 
 const purchaseText = (
-  customer: ReportedCustomer,
+  { asking }: ReportedCustomer,
   { purchase, why, lines }: ExplainedPurchase,
-  { healths }: AccountReport,
   moment: Instant,
 ): readonly Lines[] => [
   `${purchase.store} ${purchase.environment} purchase ${purchase.key}${verifiedText(purchase)}`,
   [
     ...why,
     purchase.renewal !== null && renewalText(purchase.renewal),
-    ...askingText(purchase, askingAbout(customer, purchase), healths, moment),
+    ...askingText(purchase, asking.get(referenceText(purchase)), moment),
     ...lines.flatMap(lineText),
   ],
 ];
 
-const customerText = (
-  { customer, purchases }: ExplainedCustomer,
-  report: AccountReport,
-  moment: Instant,
-): readonly Lines[] => [
+const customerText = ({ customer, purchases }: ExplainedCustomer, moment: Instant): readonly Lines[] => [
   `Customer ${customer.customerIdentifier}`,
   [
-    `created ${isoTime(customer.createdAt)}, linked ${isoTime(customer.linkedAt)} by a ${customer.assertedBy}`,
+    `created ${isoTime(customer.createdAt)}, linked ${isoTime(customer.link.linkedAt)} by a ${customer.link.assertedBy}`,
     customer.aliases.length > 0 && `merged from ${customer.aliases.join(", ")}`,
     purchases.length === 0 && "no purchases",
-    ...purchases.flatMap((one) => purchaseText(customer, one, report, moment)),
+    ...purchases.flatMap((one) => purchaseText(customer, one, moment)),
   ],
 ];
 
@@ -138,7 +126,7 @@ export const countOf = (explained: readonly ExplainedCustomer[]): number =>
   explained.reduce((sum, { purchases }) => sum + purchases.length, 0);
 
 export const accountJson = (
-  { application, account, entitlements, told, healths }: AccountReport,
+  { application, account, entitlements, told }: AccountReport,
   explained: readonly ExplainedCustomer[],
   moment: Instant,
   page: Page,
@@ -153,7 +141,7 @@ export const accountJson = (
     told: toldJson(told),
     purchases: total,
     pages: pagesOf(page, total),
-    customers: onPage(explained, page).map((one) => customerJson(one, healths)),
+    customers: onPage(explained, page).map(customerJson),
   };
 };
 
@@ -177,7 +165,7 @@ export const presentAccount = (
       explained.length === 0 && "No customer is linked to it.",
       explained.length === 0 && "What operators have changed of it: application audit with --account.",
       pageText(pages.text, total),
-      ...onPage(explained, pages.text).flatMap((one) => customerText(one, report, moment)),
+      ...onPage(explained, pages.text).flatMap((one) => customerText(one, moment)),
     ],
   };
 };

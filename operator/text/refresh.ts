@@ -1,5 +1,4 @@
-import { askingOf, healthFor } from "../../lib/administration/reports/asking.ts";
-import type { RefreshedPurchase, RefreshProgress } from "../../lib/administration/acts/refresh.ts";
+import type { RefreshedPurchase } from "../../lib/administration/acts/refresh.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { StoredCustomer } from "../../lib/customers/storing/records.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
@@ -50,12 +49,9 @@ const productsOf = ({ lines }: Purchase): readonly string[] => [
 const outcomeText = (
   refreshed: RefreshedPurchase,
   changes: readonly StateChange[],
-  { healths }: RefreshProgress,
-  application: Application,
   moment: Instant,
 ): readonly string[] => {
-  const { purchase } = refreshed.before;
-  const { store } = purchase;
+  const { store } = refreshed.before.purchase;
   switch (refreshed.outcome) {
     case "not-asked":
       return [notAskedText(store, refreshed.because)];
@@ -71,7 +67,7 @@ const outcomeText = (
       return [`the store's answer could not be used${next}`];
     }
     case "waiting": {
-      const paused = pauseText(store, healthFor(healths, askingOf(application, refreshed.after)), moment);
+      const paused = pauseText(store, refreshed.health, moment);
       return ["still waiting", ...(paused.length > 0 ? paused : ["The service has not asked yet"])];
     }
   }
@@ -83,11 +79,11 @@ const isUnfinished = ({ outcome }: RefreshedPurchase): boolean =>
 export const presentRefresh = (
   application: Application,
   customer: StoredCustomer,
-  report: RefreshProgress,
+  refreshes: readonly RefreshedPurchase[],
   moment: Instant,
   { wait }: { readonly wait: boolean },
 ): Answer => {
-  const rows = report.purchases.map((refreshed) => {
+  const rows = refreshes.map((refreshed) => {
     const { before } = refreshed;
     const after = "after" in refreshed ? refreshed.after : before;
     const states = (purchase: Purchase) => statesOf(customer, purchase, application, moment);
@@ -95,7 +91,7 @@ export const presentRefresh = (
     return { refreshed, purchase: after.purchase, refreshAt: after.ask?.at ?? null, changes };
   });
   return {
-    unfinished: wait && report.purchases.some(isUnfinished),
+    unfinished: wait && refreshes.some(isUnfinished),
     json: {
       applicationIdentifier: application.identifier,
       customerIdentifier: customer.identifier,
@@ -109,10 +105,7 @@ export const presentRefresh = (
         verifiedAt: lastHeard(purchase),
         changes,
         refreshAt,
-        queuePaused:
-          refreshed.outcome === "waiting"
-            ? pauseJson(healthFor(report.healths, askingOf(application, refreshed.after)))
-            : null,
+        queuePaused: refreshed.outcome === "waiting" ? pauseJson(refreshed.health) : null,
       })),
     },
     text: [
@@ -124,7 +117,7 @@ export const presentRefresh = (
           [
             `verified ${timeOrNull(lastHeard(purchase)) ?? "never"}`,
             ...(wait || refreshed.outcome !== "waiting"
-              ? outcomeText(refreshed, changes, report, application, moment)
+              ? outcomeText(refreshed, changes, moment)
               : ["queued to be asked about now"]),
           ],
         ]),

@@ -12,12 +12,11 @@ import type { CustomerId } from "../../identifiers.ts";
 import { compare } from "../../order.ts";
 import { again, type Pause } from "../../pause.ts";
 import {
-  askingOf,
-  healthFor,
-  healthsOf,
+  createAskings,
   iosStoreSourceOf,
   queueText,
   whyAndroidIsNotAsked,
+  type Asking,
   type NotAskedReason,
 } from "../reports/asking.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
@@ -144,60 +143,43 @@ export const queueCustomer = async (
   return { customer, purchases: queued };
 };
 
-/** Outcome for one purchase; `before` is as it was, `after` as it is now. */
+/**
+ * Outcome for one purchase; `before` is as it was, `after` as it is now. `answered`: by its store, or an Android purchase
+ * that was verified less than a minute before. `dropped`: its store no longer knows it. `unanswered`: the store is asked
+ * again at `after.ask`; null: never, it is over. `waiting`: it is still in the queue, which has this health.
+ */
 export type RefreshedPurchase = { readonly before: StoredPurchase } & (
   | { readonly outcome: "not-asked"; readonly because: NotAskedReason }
   | { readonly outcome: "erased" }
-  | {
-      /**
-       * `answered`: by its store, or an Android purchase that was verified less than a minute before. `dropped`: its store no
-       * longer knows it. `unanswered`: the store is asked again at `after.ask`; null: never, it is over. `waiting`: it is
-       * still in the queue.
-       */
-      readonly outcome: "answered" | "dropped" | "unanswered" | "waiting";
-      readonly after: StoredPurchase;
-    }
+  | { readonly outcome: "answered" | "dropped" | "unanswered"; readonly after: StoredPurchase }
+  | { readonly outcome: "waiting"; readonly after: StoredPurchase; readonly health: Asking["health"] }
 );
-
-const outcomeOf = (
-  queued: QueuedPurchase,
-  after: StoredPurchase | undefined,
-  moment: Instant,
-): RefreshedPurchase => {
-  const { before } = queued;
-  if (queued.outcome === "not-asked") return { before, outcome: "not-asked", because: queued.because };
-  if (after === undefined) return { before, outcome: "erased" };
-  const { purchase, ask } = after;
-  if (ask?.because === "requested") return { before, after, outcome: "waiting" };
-  if (ask?.because === "no-answer") return { before, after, outcome: "unanswered" };
-  if (ask !== null || lastHeard(purchase) > lastHeard(before.purchase))
-    return { before, after, outcome: "answered" };
-  const isExpected = nextAsk(purchase, moment, true) !== null;
-  return { before, after, outcome: isExpected ? "dropped" : "unanswered" };
-};
 
 const readRefreshes = async (
   refreshing: Refreshing,
   application: Application,
   queued: readonly QueuedPurchase[],
-) => {
+): Promise<readonly RefreshedPurchase[]> => {
   const asked = queued.filter(({ outcome }) => outcome === "queued").map(({ before }) => before.purchase);
   const known = asked.length === 0 ? new Map() : await read(refreshing, application, asked);
   const moment = refreshing.now();
-  const purchases = queued.map((one) =>
-    outcomeOf(one, known.get(referenceText(one.before.purchase)), moment),
-  );
-  const waiting = purchases.filter(({ outcome }) => outcome === "waiting");
-  return {
-    purchases,
-    healths: await healthsOf(
-      refreshing.queue,
-      waiting.map((one) => askingOf(application, "after" in one ? one.after : one.before)),
-    ),
+  const askings = createAskings(refreshing.queue, application);
+  const outcomeOf = async (one: QueuedPurchase): Promise<RefreshedPurchase> => {
+    const { before } = one;
+    if (one.outcome === "not-asked") return { before, outcome: "not-asked", because: one.because };
+    const after: StoredPurchase | undefined = known.get(referenceText(before.purchase));
+    if (after === undefined) return { before, outcome: "erased" };
+    const { purchase, ask } = after;
+    if (ask?.because === "requested")
+      return { before, after, outcome: "waiting", health: (await askings(after)).health };
+    if (ask?.because === "no-answer") return { before, after, outcome: "unanswered" };
+    if (ask !== null || lastHeard(purchase) > lastHeard(before.purchase))
+      return { before, after, outcome: "answered" };
+    const isExpected = nextAsk(purchase, moment, true) !== null;
+    return { before, after, outcome: isExpected ? "dropped" : "unanswered" };
   };
+  return Promise.all(queued.map(outcomeOf));
 };
-
-export type RefreshProgress = Awaited<ReturnType<typeof readRefreshes>>;
 
 const BETWEEN_LOOKS = SECOND;
 
@@ -211,16 +193,15 @@ export const awaitRefreshes = async (
   application: Application,
   queued: readonly QueuedPurchase[],
   milliseconds: number,
-): Promise<RefreshProgress> => {
-  let report = await readRefreshes(refreshing, application, queued);
+): Promise<readonly RefreshedPurchase[]> => {
+  let refreshed = await readRefreshes(refreshing, application, queued);
   for (let left = milliseconds; left > 0; left -= BETWEEN_LOOKS) {
     const end = refreshing.now() + left;
     const waits = (one: RefreshedPurchase): boolean =>
-      one.outcome === "waiting" &&
-      (healthFor(report.healths, askingOf(application, one.after))?.pausedUntil ?? 0) <= end;
-    if (!report.purchases.some(waits)) return report;
+      one.outcome === "waiting" && (one.health?.pausedUntil ?? 0) <= end;
+    if (!refreshed.some(waits)) return refreshed;
     await refreshing.wait(BETWEEN_LOOKS);
-    report = await readRefreshes(refreshing, application, queued);
+    refreshed = await readRefreshes(refreshing, application, queued);
   }
-  return report;
+  return refreshed;
 };
