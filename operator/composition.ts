@@ -5,7 +5,6 @@ import type { Resending } from "../lib/administration/acts/resend.ts";
 import { tellsChanges } from "../lib/applications/application.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { ApplicationId } from "../lib/identifiers.ts";
-import { pause } from "../lib/pause.ts";
 import { createApplicationReader } from "../lib/table/applications/application-reader.ts";
 import { createAuditTable } from "../lib/table/applications/audit.ts";
 import { bury } from "../lib/table/customers/burial.ts";
@@ -30,7 +29,6 @@ export const tellsIn =
 export const refreshingOn = (table: Table, { now, wait }: Pick<Refreshing, "now" | "wait">): Refreshing => ({
   now,
   wait,
-  pause,
   customers: createCustomerTable(table),
   findOwnership: createFindOwnership(table),
   queue: createAskQueues(table),
@@ -41,7 +39,6 @@ export const resendingOn = (table: Table, now: () => Instant): Resending => ({
   feed: createFeedTable(table),
   table: createResendTable(table),
   now,
-  pause,
 });
 
 /** Wait for the owner index, which usually lags by a fraction of a second; DynamoDB guarantees no bound. */

@@ -2,11 +2,11 @@ import { v7 as uuidv7 } from "uuid";
 import {
   applyManifest,
   type ApplyOutcome,
-  type Approve,
+  type BeginApply,
   type StoreRegistration,
 } from "../../lib/administration/acts/apply.ts";
 import { changeText, type ApplicationChange } from "../../lib/administration/manifest/difference.ts";
-import { appliedLines, auditEntry } from "../../lib/administration/acts/audit.ts";
+import { auditEntry, changeLine } from "../../lib/administration/acts/audit.ts";
 import { lostAccess } from "../../lib/administration/reports/lost-access.ts";
 import { problemText, readManifest, type Manifest } from "../../lib/administration/manifest/manifest.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
@@ -112,22 +112,24 @@ export const applyApplication = command({
     const authority = await authorityOf(session, options);
     const manifest = await readManifestFile(file, session, "Nothing was applied: ");
     let toldBefore = true;
-    const approve: Approve = async (before, after) => {
-      toldBefore = tellsChanges(before);
-      const losses = lostAccess(before, after);
-      if (losses.length === 0) return;
+    const begin: BeginApply = async (before, after, changes) => {
+      toldBefore = before !== null && tellsChanges(before);
+      const losses = before === null ? [] : lostAccess(before, after);
+      if (before !== null && losses.length > 0)
+        await confirm(
+          linesText([
+            `With this change, customers of ${before.name} (${before.identifier}) can lose access:`,
+            losses,
+            "It takes effect within a minute.",
+          ]),
+        );
       const what = [
-        `With this change, customers of ${before.name} (${before.identifier}) can lose access:`,
-        losses,
-        "It takes effect within a minute.",
+        ...losses.map((loss) => `customers can lose access: ${loss}`),
+        ...changes.map(changeLine),
       ];
-      await confirm(linesText(what));
+      return auditEntry("apply", session.now(), authority, { what });
     };
-    const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, {
-      approve,
-      audit: (...applied) =>
-        auditEntry("apply", session.now(), authority, { what: appliedLines(...applied) }),
-    });
+    const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, begin);
     if (outcome.outcome !== "applied") throw new OperatorError(`Nothing was applied: ${refusal(outcome)}`);
     const { application, created, changes } = outcome;
     const dropped = await dropRemoved({ session, progress }, application, changes);

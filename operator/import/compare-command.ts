@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { compareExport, type Comparison } from "../../lib/administration/import/reports/compare.ts";
-import { findApplication, readApplicationIdentifier } from "../commands/arguments.ts";
+import { APPLICATION_OPTION, findApplication } from "../commands/arguments.ts";
 import { command, required } from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
 import { columns, counted, type Lines } from "../text/answer.ts";
@@ -38,7 +38,7 @@ export const compareFiles = command({
   takes: { files: FILES },
   options: {
     ...READING,
-    application: required("--application <id>", "the application's identifier", readApplicationIdentifier),
+    application: APPLICATION_OPTION,
     tolerance: required(
       "--tolerance <percent>",
       "accounts that may differ; more end with exit code 1",

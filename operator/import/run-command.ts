@@ -10,17 +10,8 @@ import { readClaims, runImport } from "../../lib/administration/import/run.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { accountId, type AccountId } from "../../lib/identifiers.ts";
 import { ACTING, authorityOf, record } from "../commands/acting.ts";
-import { findApplication, readApplicationIdentifier } from "../commands/arguments.ts";
-import {
-  asText,
-  command,
-  flag,
-  oneOf,
-  optional,
-  required,
-  upTo,
-  type ValuesOf,
-} from "../commands/command.ts";
+import { APPLICATION_OPTION, findApplication } from "../commands/arguments.ts";
+import { asText, command, flag, oneOf, optional, upTo, type ValuesOf } from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
 import { readTextFile } from "../text-file.ts";
@@ -34,7 +25,7 @@ import { runOn } from "./wiring.ts";
 const OPTIONS = {
   ...READING,
   ...ACTING,
-  application: required("--application <id>", "the application's identifier", readApplicationIdentifier),
+  application: APPLICATION_OPTION,
   dryRun: flag("--dry-run", "ask the stores, and store nothing"),
   limit: optional("--limit <rows>", "take no more rows", upTo(1e9)),
   environment: optional(

@@ -44,19 +44,15 @@ export type ApplyOutcome =
   | { readonly outcome: "registered_elsewhere"; readonly registrations: readonly StoreRegistration[] }
   | Exclude<SaveOutcome, { outcome: "saved" }>;
 
-/** Throws to refuse a change of an existing application; then nothing is written. */
-export type Approve = (before: Application, after: Application) => Promise<void>;
-
-export interface Applying {
-  /** Unset: every change is approved. */
-  readonly approve?: Approve;
-  /** Makes the audit entry of a change; unset: no operator applies. */
-  readonly audit?: (
-    before: Application | null,
-    after: Application,
-    changes: readonly ApplicationChange[],
-  ) => Audited;
-}
+/**
+ * Called before a change is written, with null before a new application. Its audit entry is written with the change. What
+ * it throws refuses the change.
+ */
+export type BeginApply = (
+  before: Application | null,
+  after: Application,
+  changes: readonly ApplicationChange[],
+) => Promise<Audited>;
 
 const ATTEMPTS = 5;
 
@@ -64,7 +60,7 @@ const applyOnce = async (
   manifest: Manifest,
   newIdentifier: ApplicationId,
   applications: ApplicationStore,
-  { approve, audit }: Applying,
+  begin?: BeginApply,
 ): Promise<ApplyOutcome> => {
   const registrations = await applications.registrationsOf(storesOf(manifest));
   const owners = new Set(registrations.map(({ application }) => application));
@@ -89,9 +85,11 @@ const applyOnce = async (
     changes,
   } as const;
   if (changes.length === 0) return applied;
-  if (before !== null) await approve?.(before.application, after);
-  const audited = audit?.(before?.application ?? null, after, changes);
-  const saved = await applications.save(before, after, audited);
+  const saved = await applications.save(
+    before,
+    after,
+    await begin?.(before?.application ?? null, after, changes),
+  );
   return saved.outcome === "saved" ? applied : saved;
 };
 
@@ -104,11 +102,11 @@ export const applyManifest = async (
   manifest: Manifest,
   newIdentifier: ApplicationId,
   applications: ApplicationStore,
-  applying: Applying = {},
+  begin?: BeginApply,
 ): Promise<ApplyOutcome> => {
   if (manifest.identifier === null && storesOf(manifest).length === 0) return { outcome: "nothing_names_it" };
   const applied = await tryAgain(ATTEMPTS, pause, async () => {
-    const outcome = await applyOnce(manifest, newIdentifier, applications, applying);
+    const outcome = await applyOnce(manifest, newIdentifier, applications, begin);
     return outcome.outcome === "changed_meanwhile" ? "conflict" : outcome;
   });
   return applied === "conflict" ? { outcome: "changed_meanwhile" } : applied;

@@ -1,9 +1,7 @@
 import { v7 as uuid } from "uuid";
-import type { Application } from "../../applications/application.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import { changeHead, changeText, type ApplicationChange } from "../manifest/difference.ts";
-import { lostAccess } from "../reports/lost-access.ts";
 
 export type AuditAction =
   | "apply"
@@ -96,7 +94,7 @@ export const auditEntry = (
 };
 
 /** A change with its field values, or with the field names alone if the values may be secret or do not fit. */
-const changeLine = (change: ApplicationChange): string => {
+export const changeLine = (change: ApplicationChange): string => {
   const { subject, fields } = change;
   // The URL of a destination may hold a token; what configures a store is in the manifest.
   const isShown = subject !== "destination" && subject !== "store";
@@ -105,15 +103,6 @@ const changeLine = (change: ApplicationChange): string => {
   const names = fields.map(({ field }) => field).join(", ");
   return `${changeHead(change)}${names === "" ? "" : `: ${names}`}`;
 };
-
-export const appliedLines = (
-  before: Application | null,
-  after: Application,
-  changes: readonly ApplicationChange[],
-): readonly string[] => [
-  ...(before === null ? [] : lostAccess(before, after)).map((loss) => `customers can lose access: ${loss}`),
-  ...changes.map(changeLine),
-];
 
 export interface SoughtAccount {
   /** Its keyed hash; null: it cannot be computed. */

@@ -10,7 +10,7 @@ import { referenceText, type PurchaseReference } from "../../entitlements/purcha
 import type { Instant } from "../../entitlements/time.ts";
 import type { CustomerId } from "../../identifiers.ts";
 import { compare } from "../../order.ts";
-import { again, type Pause } from "../../pause.ts";
+import { again, pause } from "../../pause.ts";
 import {
   createAskings,
   iosStoreSourceOf,
@@ -27,7 +27,6 @@ export interface Refreshing {
   readonly table: Pick<OperationTable, "customerPages">;
   readonly queue: Pick<AskQueues, "sourceOf" | "set" | "resume" | "healthOf">;
   readonly now: () => Instant;
-  readonly pause: Pause;
   readonly wait: (milliseconds: number) => Promise<void>;
 }
 
@@ -78,7 +77,7 @@ export const queueOne = async (
   resume: Resume,
 ): Promise<QueuedPurchase | null> => {
   let before = found;
-  return again<QueuedPurchase | null>(ATTEMPTS, refreshing.pause, async (attempt) => {
+  return again<QueuedPurchase | null>(ATTEMPTS, pause, async (attempt) => {
     if (attempt > 1) {
       const known = await read(refreshing, application, [before.purchase]);
       const now = known.get(referenceText(before.purchase));

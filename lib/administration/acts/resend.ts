@@ -1,6 +1,6 @@
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../../identifiers.ts";
-import { again, type Pause } from "../../pause.ts";
+import { again, pause } from "../../pause.ts";
 import {
   CHANGES_KEPT_MILLISECONDS,
   dayOf,
@@ -39,7 +39,6 @@ export interface Resending {
   readonly feed: FeedTable;
   readonly table: ResendTable;
   readonly now: () => Instant;
-  readonly pause: Pause;
   /** Called once the cursor is known to be valid, before anything is delivered. */
   readonly begin?: () => Promise<void>;
 }
@@ -89,7 +88,7 @@ export const resendChanges = async (
   start: ResendStart,
   progress: (done: Resent) => void,
 ): Promise<Resent> => {
-  const { feed, table, now, pause } = resending;
+  const { feed, table, now } = resending;
   const { application } = destination;
   if ("cursor" in start) await readChanges(resending, application, { after: start.cursor, limit: 1 });
   await resending.begin?.();

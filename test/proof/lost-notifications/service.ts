@@ -169,7 +169,7 @@ export const createService = (stores: Stores, application: Application, fetch: t
     sweepNotifications: () => sweepIosStoreNotifications(composed.notificationSweep, soon()),
     /** `application refresh`: queues every purchase; the scheduled refresh asks. */
     queueAll: async (): Promise<void> => {
-      const refreshing = { ...refreshingOn(table, { now, wait: atOnce }), pause: atOnce };
+      const refreshing = refreshingOn(table, { now, wait: atOnce });
       await queueApplication(refreshing, application, { since: clock.now, only: null }, () => undefined);
     },
     /** Endpoint 3's entitlements at a moment; `lastVerifiedAt` is empty. */
