@@ -46,25 +46,18 @@ const INDEX_BEHIND_MILLISECONDS = 1_000;
 
 export const waitForIndex = (): Promise<void> => sleep(INDEX_BEHIND_MILLISECONDS);
 
-interface OperationEffects
-  extends Pick<Operations, "now" | "pause" | "waitForIndex">, Partial<Pick<Operations, "hashAccounts">> {
+interface OperationEffects extends Pick<Operations, "now" | "pause" | "waitForIndex" | "hashAccounts"> {
   /** Read for an erased customer's account, if the application no longer tells changes. */
   readonly keyedHash: KeyedHash;
 }
 
-/** Binds the operator's work on customers to a table. `hashAccounts` unset: accounts are in the audit by the keyed hash. */
+/** Binds the operator's work on customers to a table. */
 export const operationsOn = (
   table: Table,
-  {
-    keyedHash,
-    hashAccounts = (application, accounts) =>
-      Promise.all(accounts.map((account) => keyedHash(application, account))),
-    ...effects
-  }: OperationEffects,
+  { keyedHash, ...effects }: OperationEffects,
   tells = tellsIn(table),
 ): Operations => ({
   ...effects,
-  hashAccounts,
   audit: createAuditTable(table),
   forgetTold: createForgetTold(table, keyedHash, tells),
   forgetRequests: createForgetRequests(table),

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
-import { auditEntry } from "../../lib/administration/acts/audit.ts";
+import { auditEntry, type HashAccounts } from "../../lib/administration/acts/audit.ts";
 import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/administration/acts/operations.ts";
 import {
   tellsChanges,
@@ -126,7 +126,9 @@ export const createWorld = (
     now,
     claimsPerAccount,
   };
-  const operations = operationsOn(table, { now, pause, waitForIndex, keyedHash }, () =>
+  const hashAccounts: HashAccounts = (of, accounts) =>
+    Promise.all(accounts.map((account) => keyedHash(of, account)));
+  const operations = operationsOn(table, { now, pause, waitForIndex, hashAccounts, keyedHash }, () =>
     Promise.resolve(tellsChanges(application)),
   );
   const submit: World["submit"] = ({ purchases = [], acknowledgementDue = null, ...facts }, claim = null) =>

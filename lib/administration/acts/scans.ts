@@ -1,6 +1,5 @@
 import { tellsChanges, type Application } from "../../applications/application.ts";
 import { DIRECTORY_AGE_MILLISECONDS } from "../../applications/directory.ts";
-import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { SECOND } from "../../duration.ts";
 import { holdingsOf, sameHoldings } from "../../entitlements/holdings.ts";
 import type { Instant } from "../../entitlements/time.ts";
@@ -22,7 +21,8 @@ const reprojectCustomer = async (
 ): Promise<"changed" | "unchanged" | null> => {
   const { findOwnership, write, now } = operations;
   const { identifier: application, catalog } = described;
-  const project = async (stored: StoredCustomer) => {
+  return withCustomer(operations, application, customer, async (stored) => {
+    if (stored === null) return null;
     const { purchases } = await findOwnership(application, stored.identifier);
     // The index may not list the newest purchases yet; the holdings have them.
     const known = [...stored.holdings, ...purchases.map(({ purchase }) => purchase)];
@@ -31,8 +31,7 @@ const reprojectCustomer = async (
     const change = operatorChange(application, stored, { holdings }, now(), tellsChanges(described));
     const written = await write(change);
     return written === "conflict" ? written : "changed";
-  };
-  return withCustomer(operations, application, customer, project, () => null);
+  });
 };
 
 /**
