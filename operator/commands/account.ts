@@ -7,10 +7,9 @@ import {
 } from "../../lib/administration/acts/operations.ts";
 import type { CustomerId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
-import { presentAccount } from "../text/account.ts";
+import { presentAccount, toldJson } from "../text/account.ts";
 import { counted, jsonText } from "../text/answer.ts";
 import { EVERYTHING, readCount } from "../text/page.ts";
-import { toldJson } from "../text/told.ts";
 import { ACTING, authorityOf, DESTRUCTIVE, recordAct, TOMBSTONE_DAYS } from "./acting.ts";
 import { ACCOUNT, APPLICATION } from "./arguments.ts";
 import { soughtAccount } from "./audit.ts";
@@ -57,8 +56,8 @@ export const exportAccount = command({
   takes,
   options: ACTING,
   run: async ({ session, application, account, options }) => {
-    await recordAct(session, application.identifier, options, "export", {
-      accounts: await session.hashAccounts(application.identifier, [account]),
+    await recordAct(session, application, options, "export", {
+      accounts: [account],
       what: ["begun: everything known of the account"],
     });
     const report = await loadAccountReport(session, application, account, session.moment);

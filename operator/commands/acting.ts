@@ -6,9 +6,10 @@ import {
   type AuditSubject,
   type Authority,
 } from "../../lib/administration/acts/audit.ts";
+import type { Application } from "../../lib/applications/application.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/storing/bury-remains.ts";
 import { DAY } from "../../lib/duration.ts";
-import type { ApplicationId } from "../../lib/identifiers.ts";
+import type { AccountId, ApplicationId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
 import { flag, optional, required, type ValuesOf } from "./command.ts";
@@ -82,11 +83,14 @@ export const record = async (
 
 /** Records an act that spans several transactions, before it begins. */
 export const recordAct = async (
-  session: Auditing & Callers & Pick<Session, "now">,
-  application: ApplicationId,
+  session: Auditing & Callers & Pick<Session, "now" | "hashAccounts">,
+  { identifier }: Pick<Application, "identifier">,
   options: Acting,
   action: AuditAction,
-  about: AuditSubject,
-): Promise<void> => record(session, application, await entryOf(session, options, action, about));
+  { accounts = [], ...about }: Omit<AuditSubject, "accounts"> & { readonly accounts?: readonly AccountId[] },
+): Promise<void> => {
+  const hashed = await session.hashAccounts(identifier, accounts);
+  await record(session, identifier, await entryOf(session, options, action, { ...about, accounts: hashed }));
+};
 
 export const TOMBSTONE_DAYS = ERASURE_BLOCKS_MILLISECONDS / DAY;

@@ -39,7 +39,7 @@ export const reproject = command({
   takes: { application: APPLICATION },
   options: { ...ACTING, after: AFTER },
   run: async ({ session, application, options, progress }) => {
-    await recordAct(session, application.identifier, options, "reproject", {
+    await recordAct(session, application, options, "reproject", {
       what: [`begun: the holdings of every customer are recomputed${interruptedText(options)}`],
     });
     const { customers, changed } = await reprojectApplication(
@@ -66,7 +66,7 @@ export const retell = command({
       throw new OperatorError(
         `Changes of ${name} are not published: give it a destination, or keepsChanges: true, in its manifest.`,
       );
-    await recordAct(session, identifier, options, "retell", {
+    await recordAct(session, application, options, "retell", {
       what: [`begun: every account is looked at${interruptedText(options)}`],
     });
     const table: RetellTable = {

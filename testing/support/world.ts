@@ -33,7 +33,7 @@ import { writeCustomerChange } from "../../lib/table/customers/write-customer-ch
 import type { ChangeData } from "../../lib/telling/change.ts";
 import type { KeyedHash } from "../../lib/telling/change-table.ts";
 import { tellChanges, type TellingReport, type TellingRun } from "../../lib/telling/tell-changes.ts";
-import { operationsOn } from "../../operator/composition.ts";
+import { operationsOn } from "../../operator/session.ts";
 import { anApplication, directoryOf } from "./application.ts";
 import { aLine, aPurchase, DAY, NOW, proven } from "./stores/purchases.ts";
 import type { TestTable } from "./table/table.ts";

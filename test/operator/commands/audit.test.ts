@@ -135,10 +135,11 @@ test("an act that these credentials may not record is not begun", async () => {
   const recording = {
     now: () => NOW,
     caller: () => Promise.resolve(null),
+    hashAccounts: async () => [],
     audit: { record: () => Promise.reject(denied) },
   };
-  const { identifier } = await anApplication(given);
-  await expect(recordAct(recording, identifier, { by: null }, "export", {})).rejects.toThrow(
+  const application = await anApplication(given);
+  await expect(recordAct(recording, application, { by: null }, "export", {})).rejects.toThrow(
     /^Nothing was changed\. .*OperatorChangesPolicy/,
   );
 });

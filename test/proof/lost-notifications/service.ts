@@ -26,7 +26,7 @@ import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createAndroidStore } from "../../../lib/stores/android-store/android-store.ts";
 import { createAppStoreServer } from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
-import { refreshingOn } from "../../../operator/composition.ts";
+import { refreshingOn } from "../../../operator/session.ts";
 import { checkInvariants } from "../../../testing/support/table/invariants.ts";
 import { createMemoryTable, type MemoryTable } from "../../../testing/support/table/memory-table.ts";
 import { createWorld, type World } from "../../../testing/support/world.ts";
