@@ -4,6 +4,7 @@ import {
   type AuditAction,
   type Audited,
   type AuditSubject,
+  type AuditTable,
   type Authority,
 } from "../../lib/administration/acts/audit.ts";
 import type { Application } from "../../lib/applications/application.ts";
@@ -44,29 +45,25 @@ const userName = (): string => {
   }
 };
 
-type Callers = Pick<Session, "caller">;
+type Caller = Pick<Session, "caller">;
 
 /** Actor and reason of a command, for the audit. */
 export const authorityOf = async (
-  { caller }: Callers,
+  { caller }: Caller,
   { by, reason }: Acting & { readonly reason?: string },
 ): Promise<Authority> => ({ by: by ?? userName(), caller: await caller(), reason: reason ?? null });
 
 /** An audit entry of a command. */
 export const entryOf = async (
-  { now, ...callers }: Callers & Pick<Session, "now">,
+  session: Caller & Pick<Session, "now">,
   options: Acting,
   action: AuditAction,
   about: AuditSubject,
-): Promise<Audited> => auditEntry(action, now(), await authorityOf(callers, options), about);
-
-interface Auditing {
-  readonly audit: Pick<Session["audit"], "record">;
-}
+): Promise<Audited> => auditEntry(action, session.now(), await authorityOf(session, options), about);
 
 /** Writes an entry on its own. @throws OperatorError if the credentials of the shell may not write the audit */
 export const record = async (
-  { audit }: Auditing,
+  { audit }: { readonly audit: Pick<AuditTable, "record"> },
   application: ApplicationId,
   entry: Audited,
 ): Promise<void> => {
@@ -83,7 +80,7 @@ export const record = async (
 
 /** Records an act that spans several transactions, before it begins. */
 export const recordAct = async (
-  session: Auditing & Callers & Pick<Session, "now" | "hashAccounts">,
+  session: Parameters<typeof record>[0] & Caller & Pick<Session, "now" | "hashAccounts">,
   { identifier }: Pick<Application, "identifier">,
   options: Acting,
   action: AuditAction,

@@ -6,7 +6,7 @@ import { SECOND } from "../../duration.ts";
 import { lastHeard } from "../../entitlements/next-ask.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { NotAskedReason } from "../reports/asking.ts";
-import { purchasesOf, queueOne, resumingOnce, type Refreshing } from "./refresh.ts";
+import { createQueueing, purchasesOf, type Refreshing } from "./refresh.ts";
 
 export interface ApplicationRefresh {
   readonly customers: number;
@@ -54,7 +54,7 @@ export const queueApplication = async (
   const { customers, table, now } = refreshing;
   const { identifier } = application;
   const nextSlot = createSchedule(now());
-  const resume = resumingOnce(refreshing);
+  const queue = createQueueing(refreshing, application);
   const done = { customers: 0, queued: 0, alreadyQueued: 0, recent: 0 };
   const notAsked = new Map<string, ApplicationRefresh["notAsked"][number]>();
   let until: Instant | null = null;
@@ -68,7 +68,7 @@ export const queueApplication = async (
       return;
     }
     const slot = nextSlot(found);
-    const one = await queueOne(refreshing, application, found, slot.dueAt, resume);
+    const one = await queue(found, slot.dueAt);
     if (one?.outcome === "not-asked") {
       const { because } = one;
       const name = `${purchase.store} ${because}`;

@@ -56,51 +56,45 @@ const read = async (
 ): Promise<ReadonlyMap<string, StoredPurchase>> =>
   (await customers.findFacts(identifier, [], references, now())).purchases;
 
-type Resume = (queue: StoreInEnvironment) => Promise<void>;
-
-export const resumingOnce = ({ queue }: Refreshing): Resume => {
+/**
+ * Sets purchases' questions to a time, unless they are due earlier, and resumes a paused queue once. Null: the purchase is
+ * gone.
+ */
+export const createQueueing = (refreshing: Refreshing, application: Application) => {
+  const { queue, now } = refreshing;
   const resumed = new Set<string>();
-  return async (reference) => {
+  const resume = async (reference: StoreInEnvironment): Promise<void> => {
     const text = queueText(reference);
     if (resumed.has(text)) return;
     resumed.add(text);
     await queue.resume(reference);
   };
-};
-
-/** Sets a purchase's question to a time, unless it is due earlier. Null: the purchase is gone. */
-export const queueOne = async (
-  refreshing: Refreshing,
-  application: Application,
-  found: StoredPurchase,
-  dueAt: Instant,
-  resume: Resume,
-): Promise<QueuedPurchase | null> => {
-  let before = found;
-  return again<QueuedPurchase | null>(ATTEMPTS, pause, async (attempt) => {
-    if (attempt > 1) {
-      const known = await read(refreshing, application, [before.purchase]);
-      const now = known.get(referenceText(before.purchase));
-      if (now === undefined) return null;
-      before = now;
-    }
-    const source = await sourceFor(refreshing, application, before);
-    // The worker may have moved a question between two reads.
-    const isSure = source !== "token-gone" || attempt > 1;
-    if (typeof source === "string" && isSure) return { before, outcome: "not-asked", because: source };
-    if (typeof source !== "string") {
+  return async (found: StoredPurchase, dueAt: Instant): Promise<QueuedPurchase | null> => {
+    let before = found;
+    return again<QueuedPurchase | null>(ATTEMPTS, pause, async (attempt) => {
+      if (attempt > 1) {
+        const known = await read(refreshing, application, [before.purchase]);
+        const current = known.get(referenceText(before.purchase));
+        if (current === undefined) return null;
+        before = current;
+      }
+      const source = await sourceFor(refreshing, application, before);
+      // The worker may have moved a question between two reads.
+      if (source === "token-gone" && attempt === 1) return "conflict";
+      if (typeof source === "string") return { before, outcome: "not-asked", because: source };
       const { store, environment } = before.purchase;
       const bundleOrPackage = bundleOrPackageOf(source);
       // The worker must not find the queue paused.
       await resume({ application: application.identifier, store, environment, bundleOrPackage });
-      const waiting = queuedAsk(before, refreshing.now());
+      const waiting = queuedAsk(before, now());
       const at = Math.min(dueAt, waiting?.at ?? Infinity);
       const ask = { at, because: "requested" } as const;
-      const written = await refreshing.queue.set(application.identifier, before, ask, source);
-      if (written === "written") return { before, outcome: "queued", isNew: at !== waiting?.at, dueAt: at };
-    }
-    return "conflict";
-  });
+      const written = await queue.set(application.identifier, before, ask, source);
+      return written === "written"
+        ? { before, outcome: "queued", isNew: at !== waiting?.at, dueAt: at }
+        : "conflict";
+    });
+  };
 };
 
 /** A customer's purchases: those that the index lists, and newer ones that only the holdings have. */
@@ -129,14 +123,14 @@ export const queueCustomer = async (
   begin: (customer: StoredCustomer) => Promise<void>,
 ) => {
   const { customers, now } = refreshing;
-  const resume = resumingOnce(refreshing);
   const { living } = await customers.findCustomers(application.identifier, [identifier]);
   const customer = living.get(identifier);
   if (customer === undefined) return null;
   await begin(customer);
+  const queue = createQueueing(refreshing, application);
   const queued: QueuedPurchase[] = [];
   for (const found of await purchasesOf(refreshing, application, customer)) {
-    const one = await queueOne(refreshing, application, found, now(), resume);
+    const one = await queue(found, now());
     if (one !== null) queued.push(one);
   }
   return { customer, purchases: queued };
