@@ -8,10 +8,10 @@ import {
 import { changeText, type ApplicationChange } from "../../lib/administration/manifest/difference.ts";
 import { auditEntry, changeLine } from "../../lib/administration/acts/audit.ts";
 import { lostAccess } from "../../lib/administration/reports/lost-access.ts";
+import type { ManifestTrust } from "../../lib/administration/manifest/manifest-values.ts";
 import { problemText, readManifest, type Manifest } from "../../lib/administration/manifest/manifest.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
-import type { Connection } from "../connection.ts";
 import { OperatorError } from "../operator-error.ts";
 import { counted, linesText, type Lines } from "../text/answer.ts";
 import { readTextFile } from "../text-file.ts";
@@ -22,10 +22,10 @@ import { command, flag, type Context } from "./command.ts";
 /** @throws OperatorError that names every problem, after the prefix */
 export const readManifestFile = async (
   file: string,
-  { trustsOrigin, allowsDestination }: Pick<Connection, "trustsOrigin" | "allowsDestination">,
+  { trustsOrigin, allowsDestination }: ManifestTrust,
   prefix = "",
 ): Promise<Manifest> => {
-  const reading = readManifest(await readTextFile(file), trustsOrigin, allowsDestination);
+  const reading = readManifest(await readTextFile(file), { trustsOrigin, allowsDestination });
   if (reading.outcome === "valid") return reading.manifest;
   throw new OperatorError(
     linesText([`${prefix}${file} is not a valid manifest.`, reading.problems.map(problemText)]),

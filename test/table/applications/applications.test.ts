@@ -43,7 +43,7 @@ products:
 
 /** The application of the manifest above, with a bundle of its own. */
 const aManifest = (bundle: string): Manifest =>
-  manifestFrom(MANIFEST.replaceAll("BUNDLE", bundle), originOf("http://127.0.0.1:3000"));
+  manifestFrom(MANIFEST.replaceAll("BUNDLE", bundle), { trustsOrigin: originOf("http://127.0.0.1:3000") });
 
 let count = 0;
 const saved = async (bundle = `com.example.${(count += 1)}`): Promise<Application> => {
