@@ -16,37 +16,30 @@ const unmappedLines = ({ unmapped }: ImportCheck): readonly Lines[] => {
 };
 
 const presentCheck = ({ files }: ImportSource, check: ImportCheck): Answer => {
-  const { rows, accounts, lineages, claims, requests, minutes, problems, unmapped } = check;
-  const ofAll = (part: number): string => `${part} (${shareText(part, claims.all)})`;
+  const { claims, unmapped, problems, ...counts } = check;
+  const { requests } = counts;
+  const ofAll = (part: number): string => `${part} (${shareText(part, claims)})`;
   return {
     json: {
       files,
-      rows,
-      accounts,
-      purchases: lineages,
-      anonymous: claims.anonymous,
-      sandbox: claims.sandbox,
-      unaskable: claims.unaskable,
-      ordersOnly: claims.ordersOnly,
-      unmappedProducts: unmapped === null ? null : Object.fromEntries(unmapped),
+      ...counts,
+      unmappedProducts: unmapped && Object.fromEntries(unmapped),
       problems: problemsJson(problems),
-      requests,
-      minutes,
     },
     text: [
       ...columns(files.map(({ name, format }) => [name, format])),
       "",
       ...columns([
-        ["Rows", String(rows)],
-        ["Accounts", String(accounts)],
-        ["Purchases", String(lineages)],
-        ["Without an account", ofAll(claims.anonymous)],
-        ["Of the sandbox", ofAll(claims.sandbox)],
-        ["That no store can answer: no id, no token", ofAll(claims.unaskable)],
-        ["Google purchases with an order id alone", String(claims.ordersOnly)],
+        ["Rows", String(counts.rows)],
+        ["Accounts", String(counts.accounts)],
+        ["Purchases", String(counts.purchases)],
+        ["Without an account", ofAll(counts.anonymous)],
+        ["Of the sandbox", ofAll(counts.sandbox)],
+        ["That no store can answer: no id, no token", ofAll(counts.unaskable)],
+        ["Google purchases with an order id alone", String(counts.ordersOnly)],
         ["Requests to the App Store", String(requests["ios-store"])],
         ["Requests to Google", String(requests["android-store"])],
-        ["A run takes about", durationText(minutes)],
+        ["A run takes about", durationText(counts.minutes)],
       ]),
       "",
       ...unmappedLines(check),

@@ -44,10 +44,7 @@ export type ApplyOutcome =
   | { readonly outcome: "registered_elsewhere"; readonly registrations: readonly StoreRegistration[] }
   | Exclude<SaveOutcome, { outcome: "saved" }>;
 
-/**
- * Called before a change is written, with null before a new application. Its audit entry is written with the change. What
- * it throws refuses the change.
- */
+/** Makes the audit entry of a change, or throws to refuse the change. `before` null: a new application. */
 export type BeginApply = (
   before: Application | null,
   after: Application,

@@ -20,10 +20,7 @@ export interface OperationTable {
     link: Link | null,
     audit: Audited,
   ): Promise<"written" | "conflict">;
-  /**
-   * Deletes a customer: requests that name it are refused, and nothing can be written for it any more. `bury` then
-   * replaces what it owned.
-   */
+  /** Deletes a customer: requests that name it are refused. `bury` then replaces what it owned. */
   end(application: ApplicationId, customer: StoredCustomer, audit: Audited): Promise<"written" | "conflict">;
   forget(application: ApplicationId, aliases: readonly CustomerId[]): Promise<void>;
   transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;

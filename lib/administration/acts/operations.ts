@@ -58,11 +58,7 @@ const ATTEMPTS = 20;
 /** Index reads in a row that find nothing, with a wait between them, before an erasure counts as complete. */
 const EMPTY_LOOKS = 3;
 
-/**
- * Acts on a customer, again after a conflict.
- *
- * @param act `stored` null: the customer is gone; what remains of it is found under the identifier
- */
+/** Acts on a customer, again after a conflict. `stored` null: it is gone; what remains is found under the identifier. */
 export const withCustomer = async <Outcome>(
   { customers, pause }: Operations,
   application: ApplicationId,
@@ -143,11 +139,7 @@ export interface Erasure {
   readonly aliases: number;
 }
 
-/**
- * Deletes a customer, unless it is gone.
- *
- * @returns null: the customer is not linked to the given account
- */
+/** Deletes a customer, unless it is gone. Null: it is not linked to the given account. */
 const endCustomer = (
   operations: Operations,
   application: ApplicationId,

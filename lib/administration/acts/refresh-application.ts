@@ -23,10 +23,7 @@ export interface ApplicationRefresh {
   readonly until: Instant | null;
 }
 
-/**
- * Spreads the due times of each bundle or package at a steady rate from a moment on, so that scheduled questions stay
- * ahead.
- */
+/** Due times of each bundle or package at a steady rate from a moment on, so that scheduled questions stay ahead. */
 const createSchedule = (from: Instant) => {
   const taken = new Map<string, number>();
   return ({ purchase: { store, environment }, bundleOrPackage }: StoredPurchase) => {
@@ -42,8 +39,8 @@ const createSchedule = (from: Instant) => {
 };
 
 /**
- * Queues the purchases of all customers, at most {@link ASKED_PER_SECOND} of a bundle or package. To resume, repeat it with the
- * same `since`: purchases asked about meanwhile, or due earlier, are skipped.
+ * Queues the purchases of all customers, at the pace of the service. To resume, repeat it with the same `since`: purchases
+ * asked about meanwhile, or due earlier, are skipped.
  */
 export const queueApplication = async (
   refreshing: Refreshing,

@@ -112,10 +112,7 @@ export const purchasesOf = async (
   );
 };
 
-/**
- * Queues all purchases of a customer, so that their stores are asked now. The service's worker asks, so limits of the
- * stores hold. A paused queue is resumed. Null: there is no such customer.
- */
+/** Queues all purchases of a customer, so that the service's worker asks now. Null: there is no such customer. */
 export const queueCustomer = async (
   refreshing: Refreshing,
   application: Application,
@@ -176,11 +173,7 @@ const readRefreshes = async (
 
 const BETWEEN_LOOKS = SECOND;
 
-/**
- * Waits until the queued purchases were asked about.
- *
- * @param milliseconds longest wait, 0: none; ends early if every queue still waited for is paused for longer
- */
+/** Waits until the queued purchases were asked about, so long at most, or until no queue can be worked off by then. */
 export const awaitRefreshes = async (
   refreshing: Refreshing,
   application: Application,

@@ -24,10 +24,7 @@ export interface ResendTable {
     application: ApplicationId,
     accounts: readonly AccountId[],
   ): Promise<ReadonlyMap<AccountId, number>>;
-  /**
-   * Makes a version due at a destination, in place of the account's waiting one. `newer`: a newer version was told
-   * meanwhile, or the account was erased, and nothing was written. `conflict`: try again.
-   */
+  /** Makes a version due at a destination, in place of the account's waiting one. `newer`: it is superseded, or erased. */
   deliverAgain(
     destination: DestinationReference,
     version: ToldVersion,
@@ -77,10 +74,9 @@ const newestIn = async (
 
 /**
  * Delivers the newest version of each changed account to a destination once more. Safe to repeat; an older version
- * never replaces a newer one. It skips changes of erased accounts.
+ * never replaces a newer one.
  *
- * @throws ServiceError `INVALID_REQUEST` where the cursor is malformed; `CURSOR_EXPIRED` where changes after it are no
- * longer kept
+ * @throws ServiceError `INVALID_REQUEST`: the cursor is malformed; `CURSOR_EXPIRED`: changes after it are no longer kept
  */
 export const resendChanges = async (
   resending: Resending,

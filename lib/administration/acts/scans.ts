@@ -34,10 +34,7 @@ const reprojectCustomer = async (
   });
 };
 
-/**
- * Recomputes the holdings of all customers of an application from their purchases: needed when a changed catalog maps
- * purchases that were not held. Safe to repeat and to run concurrently.
- */
+/** Recomputes all customers' holdings, after a changed catalog maps purchases that were not held. Safe to repeat. */
 export const reprojectApplication = async (
   operations: Operations,
   application: Application,
@@ -69,10 +66,8 @@ const CLOCKS_DIFFER = 5 * SECOND;
 const KNOWN_EVERYWHERE_MILLISECONDS = DIRECTORY_AGE_MILLISECONDS + CLOCKS_DIFFER;
 
 /**
- * Makes every account of an application due for a look, because a changed catalog may affect all of them. Safe to
- * repeat and to run concurrently. The looks start once all functions know the change, and are spread over time.
- *
- * @returns `until`: due time of the last look; null: there is no account
+ * Makes every account due for a look, after a change that may affect all: from when all functions know the change, and
+ * spread over time. Safe to repeat. `until`: due time of the last look; null: there is no account.
  */
 export const retellApplication = async (
   table: RetellTable,

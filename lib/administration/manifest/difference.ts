@@ -49,10 +49,7 @@ const differingFields = (before: Part["fields"], after: Part["fields"]): Applica
     .map((field) => ({ field, before: before[field] ?? null, after: after[field] ?? null }))
     .filter((field) => JSON.stringify(field.before) !== JSON.stringify(field.after));
 
-/**
- * Changes that turn `before` (null: no application yet) into `after`; empty if they are the same. The order of parts does
- * not matter.
- */
+/** Changes that turn `before` (null: no application yet) into `after`, in whatever order their parts are. */
 export const differenceOf = (
   before: Application | null,
   after: Application,

@@ -132,10 +132,7 @@ const environmentsOf = (
   return order.filter((one) => accepted.includes(one) && (only === null || only === one));
 };
 
-/**
- * Asks the App Store about a person by one of its transactions: in production, then in the sandbox, in the named bundle or
- * in each of the application's.
- */
+/** Asks the App Store about a person by one of its transactions, in the named bundle or in each of the application's. */
 export const askPerson = async (asking: AskingApple, claim: Claim): Promise<Asked> => {
   const transaction = claim.lineage ?? claim.name?.value ?? "";
   let outcome: Asked = { outcome: "unconfigured" };
