@@ -6,14 +6,13 @@ import {
   unlinkCustomer,
 } from "../../lib/administration/acts/operations.ts";
 import type { CustomerId } from "../../lib/identifiers.ts";
-import { OperatorError } from "../operator-error.ts";
 import { presentAccount, toldJson } from "../text/account.ts";
 import { counted, jsonText } from "../text/answer.ts";
 import { EVERYTHING, readCount } from "../text/page.ts";
 import { ACTING, authorityOf, DESTRUCTIVE, recordAct, TOMBSTONE_DAYS } from "./acting.ts";
 import { ACCOUNT, APPLICATION } from "./arguments.ts";
 import { soughtAccount } from "./audit.ts";
-import { command, optional, required } from "./command.ts";
+import { command, oneOf, optional, required } from "./command.ts";
 import { customerReportJson } from "./customer.ts";
 
 const takes = { application: APPLICATION, account: ACCOUNT };
@@ -76,18 +75,18 @@ export const exportAccount = command({
   },
 });
 
-const readAsserter = (text: string, name: string): void => {
-  if (text !== "client")
-    throw new OperatorError(
-      `${name} must be client; unlink customers that a credential has linked one by one.`,
-    );
-};
-
 export const unlinkAccount = command({
   name: "account unlink",
   about: "unlink the customers that only clients, without a credential, have claimed for an account",
   takes,
-  options: { ...DESTRUCTIVE, assertedBy: required("--asserted-by <who>", "client", readAsserter) },
+  options: {
+    ...DESTRUCTIVE,
+    assertedBy: required(
+      "--asserted-by <who>",
+      "client: what a credential has linked is unlinked customer by customer",
+      oneOf(["client"]),
+    ),
+  },
   run: async ({ session, application, account, options, confirm, progress }) => {
     const authority = await authorityOf(session, options);
     const report = await loadAccountReport(session, application, account, session.moment);

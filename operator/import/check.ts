@@ -3,7 +3,8 @@ import type { ImportSource } from "../../lib/administration/import/claim.ts";
 import { readManifestFile } from "../commands/apply.ts";
 import { asText, optional, optionsIn, type Command } from "../commands/command.ts";
 import { columns, counted, type Answer, type Lines } from "../text/answer.ts";
-import { FILES, openFiles, rate, READING } from "./options.ts";
+import { FILES, rate, READING } from "./options.ts";
+import { openSource } from "./files/source.ts";
 import { durationText, problemLines, problemsJson, shareText } from "./text.ts";
 
 const unmappedLines = ({ unmapped }: ImportCheck): readonly Lines[] => {
@@ -65,7 +66,7 @@ export const checkFiles: Command = {
   options: OPTIONS,
   run: async (_, texts) => {
     const options = optionsIn(OPTIONS, texts);
-    const source = await openFiles(FILES.read(texts["files"]), options);
+    const source = await openSource(FILES.read(texts["files"]), options);
     const { manifest } = options;
     const read = manifest === null ? null : await readManifestFile(manifest, ANYWHERE);
     return presentCheck(source, await checkImport(source, read?.catalog ?? null, options.rate));
