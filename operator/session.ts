@@ -63,7 +63,6 @@ interface OperationEffects extends Pick<Operations, "now" | "pause" | "waitForIn
   readonly keyedHash: KeyedHash;
 }
 
-/** Binds the operator's work on customers to a table. */
 export const operationsOn = (
   table: Table,
   { keyedHash, ...effects }: OperationEffects,
@@ -87,7 +86,6 @@ export interface Effects {
   readonly waitForIndex: () => Promise<void>;
 }
 
-/** Receives a warning for the operator that stops nothing. */
 type Warn = (line: string) => void;
 
 /** Reads at most once what a command can do without: where it cannot be read, warns and has null. */

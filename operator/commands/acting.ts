@@ -47,13 +47,11 @@ const userName = (): string => {
 
 type Caller = Pick<Session, "caller">;
 
-/** Actor and reason of a command, for the audit. */
 export const authorityOf = async (
   { caller }: Caller,
   { by, reason }: Acting & { readonly reason?: string },
 ): Promise<Authority> => ({ by: by ?? userName(), caller: await caller(), reason: reason ?? null });
 
-/** An audit entry of a command. */
 export const entryOf = async (
   session: Caller & Pick<Session, "now">,
   options: Acting,

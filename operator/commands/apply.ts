@@ -57,7 +57,6 @@ const refusal = (outcome: Exclude<ApplyOutcome, { outcome: "applied" }>): string
 /** Parts whose change may affect every account's entitlements without writing any account. */
 const IN_CATALOG: ReadonlySet<ApplicationChange["subject"]> = new Set(["entitlement", "product"]);
 
-/** Names of webhooks that were not webhooks before. */
 const newWebhooks = (changes: readonly ApplicationChange[]): readonly string[] =>
   changes
     .filter(

@@ -27,7 +27,6 @@ const AFTER = optional(
   },
 );
 
-/** For the audit. */
 const interruptedText = ({ after }: Scan): string => (after === null ? "" : ", after an interruption");
 
 const scanText = (counts: string, { after }: Scan): string =>

@@ -10,7 +10,7 @@ export interface StoreRegistration extends StoreReference {
   readonly application: ApplicationId;
 }
 
-/** An application as read. Every change increments its version. */
+/** Every change increments its version. */
 export interface StoredApplication {
   readonly application: Application;
   readonly version: number;

@@ -19,7 +19,6 @@ export type AuditAction =
   | "move"
   | "erase";
 
-/** Who acts, and why. */
 export interface Authority {
   /** Name that the operator gave, or the user's. */
   readonly by: string;
@@ -66,14 +65,12 @@ export type HashAccounts = (
   accounts: readonly AccountId[],
 ) => Promise<readonly string[]>;
 
-/** Customer, accounts and lines of an entry; unset: none. */
 export type AuditSubject = Partial<Pick<AuditEntry, "customer" | "accounts" | "what">>;
 
 /** Characters per line, and lines per entry: DynamoDB limits an item to 400 KB. */
 const LINE_CHARACTERS = 500;
 const MOST_LINES = 100;
 
-/** A line of bounded length, without control characters. */
 const boundedLine = (text: string): string => {
   const line = [...text.replaceAll(/\p{Cc}+/gu, " ").trim()];
   return line.length <= LINE_CHARACTERS ? line.join("") : `${line.slice(0, LINE_CHARACTERS - 1).join("")}…`;

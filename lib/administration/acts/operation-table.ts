@@ -30,7 +30,6 @@ export interface OperationTable {
 
 export interface CustomerPage {
   readonly customers: readonly CustomerId[];
-  /** Accounts that the customers are linked to. */
   readonly accounts: readonly AccountId[];
 }
 
@@ -40,16 +39,10 @@ export interface Ownership {
   readonly identities: readonly OwnedIdentity[];
 }
 
-export interface OwnedIdentity extends Pick<StoredIdentity, "item" | "customer"> {
+interface OwnedIdentity extends Pick<StoredIdentity, "item" | "customer"> {
   /** The identity that the item's key names; null: this version does not know its kind. */
-  readonly identity: NamedIdentity | null;
-}
-
-export interface NamedIdentity {
-  readonly store: string;
-  readonly kind: IdentityReference["kind"];
-  readonly environment: string;
-  readonly value: string;
+  readonly identity:
+    (Record<"store" | "environment" | "value", string> & Pick<IdentityReference, "kind">) | null;
 }
 
 /** Finds all that a customer owns, through an index that may lag. */

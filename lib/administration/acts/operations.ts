@@ -73,7 +73,6 @@ export const withCustomer = async <Outcome>(
     return customer === undefined ? "conflict" : act(customer, customer.identifier);
   });
 
-/** An audit entry about accounts, of which it holds keyed hashes. */
 const entryAbout = async (
   { hashAccounts, now }: Operations,
   application: ApplicationId,

@@ -78,7 +78,6 @@ export interface PlacedClaim {
   readonly claim: Claim;
 }
 
-/** All claims in the order of the files. */
 export const claimsOf = async function* (source: ImportSource): AsyncGenerator<PlacedClaim> {
   for await (const { file, number, claims } of source.rows())
     for (const claim of claims) yield { file, row: number, claim };

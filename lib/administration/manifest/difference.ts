@@ -28,7 +28,6 @@ const partOf = (
   fields: Object.fromEntries(Object.entries(entry).filter(([field]) => !naming.includes(field))),
 });
 
-/** Fields that name a product. */
 export const PRODUCT_NAME = ["store", "productIdentifier", "basePlanIdentifier", "purchaseOptionIdentifier"];
 
 const partsOf = (of: Application): ReadonlyMap<string, Part> => {
@@ -73,7 +72,6 @@ export const differenceOf = (
 
 const SIGNS: Readonly<Record<ApplicationChange["kind"], string>> = { added: "+", changed: "~", removed: "-" };
 
-/** Kind and name of a change, without its fields. */
 export const changeHead = ({ kind, subject, name }: ApplicationChange): string =>
   `${SIGNS[kind]} ${subject} ${name}`;
 

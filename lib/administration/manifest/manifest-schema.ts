@@ -146,7 +146,6 @@ const EXPECTED: Readonly<Record<string, string>> = {
   record: "a mapping",
 };
 
-/** Fields of the mapping that an issue is about. */
 const fieldsOf = ({ inst }: z.core.$ZodRawIssue): readonly string[] =>
   inst instanceof z.ZodObject ? Object.keys(inst.shape) : [];
 

@@ -29,7 +29,6 @@ const shapeProblems = (error: z.ZodError): Problem[] =>
 const member = (value: unknown, key: string): unknown =>
   isMapping(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 
-/** The mappings in a list, with their paths. */
 const entriesOf = (data: unknown, path: readonly string[]) => {
   const list = path.reduce(member, data);
   return (Array.isArray(list) ? list : []).flatMap((entry: unknown, index) =>

@@ -70,7 +70,6 @@ export interface Reports {
 
 type Askings = ReturnType<typeof createAskings>;
 
-/** A customer's link and all that it owns. */
 const reportOf = async (
   { findOwnership }: Reports,
   { identifier: application }: Application,
@@ -95,7 +94,6 @@ const reportOf = async (
 };
 export type CustomerReport = Awaited<ReturnType<typeof reportOf>>;
 
-/** A customer of an account. */
 export type ReportedCustomer = CustomerReport & { readonly link: Link };
 
 export const reportedHoldings = (customers: readonly ReportedCustomer[]): readonly Holding[] =>

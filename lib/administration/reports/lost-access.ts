@@ -45,12 +45,7 @@ const productLosses = (before: Catalog, after: Catalog): string[] => {
   });
 };
 
-interface Accepting {
-  readonly name: string;
-  readonly accepts: readonly string[];
-}
-
-const acceptedBy = ({ iosStore, androidStore }: Application): Accepting[] => [
+const acceptedBy = ({ iosStore, androidStore }: Application) => [
   ...iosStore.map(({ bundleIdentifier, environments, xcodeCertificates }) => ({
     name: `ios-store ${bundleIdentifier}`,
     accepts: [...environments, ...xcodeCertificates.map((certificate) => `certificate ${certificate}`)],

@@ -54,7 +54,6 @@ const askSigned = async (
   };
 };
 
-/** The identity in the app transaction, where it verifies and is of the configured app. */
 const identityIn = async (
   { verifier, trustedRoots, now }: AskingApple,
   configuration: IosStoreConfiguration,

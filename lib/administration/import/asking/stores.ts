@@ -93,7 +93,6 @@ export const createGate = ({ now, wait }: Clock, perSecond: number) => {
         if (tries >= MOST_TRIES || now() - firstFailedAt >= PATIENCE) return answer;
       }
     },
-    /** Whether the store has refused the credential. */
     get isStopped() {
       return isStopped;
     },

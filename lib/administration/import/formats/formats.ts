@@ -13,7 +13,6 @@ import {
   type Row,
 } from "./row.ts";
 
-/** Whether the row grants nothing: its list of entitlements is there, and empty. */
 const grantsNothing = (row: Row): boolean => /^(?:\[\]|\{\})?$/.test(fieldOf(row, "entitlement_identifiers"));
 
 const revenuecatAccessOf = (row: Row): Access | null => {
