@@ -58,8 +58,10 @@ const manifest = ({ destination, publisherUrl, stores }: DemoEnds): Manifest => 
         },
       ],
     }),
-    originOf(publisherUrl),
-    allowedDestinations(new URL(destination).origin),
+    {
+      trustsOrigin: originOf(publisherUrl),
+      allowsDestination: allowedDestinations(new URL(destination).origin),
+    },
   );
   if (reading.outcome === "invalid") throw new Error("The demo application's manifest is not valid.");
   return reading.manifest;

@@ -54,10 +54,7 @@ const askTime = async (address: string): Promise<Instant | null> => {
   }
 };
 
-/**
- * The clock of the table's service: this machine's, or that of a local run, which may have been moved. Never rejects:
- * if no local run answers, it is this machine's.
- */
+/** The clock of the table's service: this machine's, or that of a local run that answers, which may have been moved. */
 const serviceClock = async (access: AwsAccess, now: () => Instant): Promise<() => Instant> => {
   const address = localRunOf(access);
   const asked = now();

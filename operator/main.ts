@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
-import { waitForIndex } from "./composition.ts";
+import { waitForIndex } from "./session.ts";
 import { runOperator } from "./program.ts";
 
 // An import takes hours, and keeps little: by default, the heap would grow to twice as much before it is collected.

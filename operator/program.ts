@@ -39,7 +39,6 @@ const optionNames = (): readonly string[] =>
 const wantsJson = (words: readonly string[]): boolean =>
   words.slice(0, words.includes("--") ? words.indexOf("--") : undefined).includes("--json");
 
-/** Writes a line of progress or a warning. */
 type ErrorLine = (kind: "progress" | "warning", line: string) => void;
 
 const dialogueOf = (
@@ -65,7 +64,6 @@ type RunCommand = (
   texts: Readonly<Record<string, unknown>>,
 ) => Promise<void>;
 
-/** Defines the commands of each group with their arguments and options. */
 const addCommands = (program: Command, run: RunCommand): void => {
   const groups = new Map(
     Object.entries(GROUPS).map(([name, about]) => [name, program.command(name).description(about)]),

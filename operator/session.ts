@@ -1,21 +1,83 @@
-import { v7 as uuid } from "uuid";
-import type { HashAccounts } from "../lib/administration/reports/audit.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { HashAccounts } from "../lib/administration/acts/audit.ts";
+import type { Operations } from "../lib/administration/acts/operations.ts";
+import type { Refreshing } from "../lib/administration/acts/refresh.ts";
+import type { Resending } from "../lib/administration/acts/resend.ts";
+import { tellsChanges } from "../lib/applications/application.ts";
 import { keyedHash } from "../lib/delivery/webhook-secret.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
+import type { ApplicationId } from "../lib/identifiers.ts";
 import { once } from "../lib/once.ts";
 import { pause } from "../lib/pause.ts";
+import { createApplicationReader } from "../lib/table/applications/application-reader.ts";
 import { createApplicationTable, createDestinationTable } from "../lib/table/applications/applications.ts";
+import { createAuditTable } from "../lib/table/applications/audit.ts";
 import { createCredentialTable } from "../lib/table/applications/credentials.ts";
+import { bury } from "../lib/table/customers/burial.ts";
 import { createCustomerTable } from "../lib/table/customers/customers.ts";
+import { createFindOwnership, createOperationTable } from "../lib/table/customers/operations.ts";
+import { writeCustomerChange } from "../lib/table/customers/write-customer-change.ts";
+import type { Table } from "../lib/table/dynamodb/table.ts";
+import { createAskQueues } from "../lib/table/queues/asks.ts";
 import { createNotificationTimes } from "../lib/table/queues/notification-times.ts";
 import { createWatermarks } from "../lib/table/queues/watermarks.ts";
-import { createDeliveryQueue } from "../lib/table/telling/delivery-queue.ts";
+import { createDeliveryQueue, createResendTable } from "../lib/table/telling/delivery-queue.ts";
+import { createForgetRequests, createForgetTold } from "../lib/table/telling/erasure.ts";
+import { createFeedTable } from "../lib/table/telling/feed.ts";
 import { createForwardQueue } from "../lib/table/telling/forwards.ts";
 import { createToldTable } from "../lib/table/telling/told-report.ts";
-import { createAskQueues } from "../lib/table/queues/asks.ts";
-import { operationsOn } from "./composition.ts";
+import type { KeyedHash } from "../lib/telling/change-table.ts";
 import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
+
+/** Whether an application tells changes. One read. */
+export const tellsIn =
+  (table: Table) =>
+  async (identifier: ApplicationId): Promise<boolean> => {
+    const application = await createApplicationReader(table).load(identifier);
+    return application !== null && tellsChanges(application);
+  };
+
+export const refreshingOn = (table: Table, { now, wait }: Pick<Refreshing, "now" | "wait">): Refreshing => ({
+  now,
+  wait,
+  customers: createCustomerTable(table),
+  findOwnership: createFindOwnership(table),
+  queue: createAskQueues(table),
+  table: createOperationTable(table, tellsIn(table)),
+});
+
+export const resendingOn = (table: Table, now: () => Instant): Resending => ({
+  feed: createFeedTable(table),
+  table: createResendTable(table),
+  now,
+});
+
+/** Wait for the owner index, which usually lags by a fraction of a second; DynamoDB guarantees no bound. */
+const INDEX_BEHIND_MILLISECONDS = 1_000;
+
+export const waitForIndex = (): Promise<void> => sleep(INDEX_BEHIND_MILLISECONDS);
+
+interface OperationEffects extends Pick<Operations, "now" | "pause" | "waitForIndex" | "hashAccounts"> {
+  /** Read for an erased customer's account, if the application no longer tells changes. */
+  readonly keyedHash: KeyedHash;
+}
+
+export const operationsOn = (
+  table: Table,
+  { keyedHash, ...effects }: OperationEffects,
+  tells = tellsIn(table),
+): Operations => ({
+  ...effects,
+  audit: createAuditTable(table),
+  forgetTold: createForgetTold(table, keyedHash, tells),
+  forgetRequests: createForgetRequests(table),
+  customers: createCustomerTable(table),
+  table: createOperationTable(table, tells),
+  findOwnership: createFindOwnership(table),
+  write: (change) => writeCustomerChange(table, change),
+  bury: (...remains) => bury(table, ...remains),
+});
 
 export interface Effects {
   readonly now: () => Instant;
@@ -24,7 +86,6 @@ export interface Effects {
   readonly waitForIndex: () => Promise<void>;
 }
 
-/** Receives a warning for the operator that stops nothing. */
 type Warn = (line: string) => void;
 
 /** Reads at most once what a command can do without: where it cannot be read, warns and has null. */
@@ -57,7 +118,6 @@ export const openSession = (
     now,
     pause,
     waitForIndex,
-    newEntry: uuid,
     hashAccounts,
     keyedHash: async (application, account) =>
       keyedHash(await connection.masterSecret(), application, account),

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { waitForIndex } from "../operator/composition.ts";
+import { waitForIndex } from "../operator/session.ts";
 import { runOperator } from "../operator/program.ts";
 import { runSmoke, SmokeError, type SmokeWorld } from "./smoke.ts";
 

@@ -1,12 +1,11 @@
 import { v7 as uuid } from "uuid";
 import { applyManifest } from "../lib/administration/acts/apply.ts";
+import type { ManifestTrust } from "../lib/administration/manifest/manifest-values.ts";
 import { problemText, readManifest, type Manifest } from "../lib/administration/manifest/manifest.ts";
 import { issueCredential } from "../lib/applications/credential.ts";
 import { SCOPES, type Scope } from "../lib/contract/schemas.ts";
-import type { AllowsDestination } from "../lib/delivery/allowed-destinations.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId, type KeyId } from "../lib/identifiers.ts";
-import type { TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";
 import { createApplicationTable } from "../lib/table/applications/applications.ts";
 import { createCredentialTable } from "../lib/table/applications/credentials.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
@@ -18,18 +17,10 @@ export type ManifestFields = Readonly<Record<string, unknown>>;
 export type GivenManifest = string | ManifestFields;
 
 /** @throws with every problem of the manifest */
-export const manifestFrom = (
-  given: GivenManifest,
-  trustsOrigin?: TrustsOrigin,
-  allowsDestination?: AllowsDestination,
-): Manifest => {
+export const manifestFrom = (given: GivenManifest, trust: Partial<ManifestTrust> = {}): Manifest => {
   if (typeof given === "string" && /^\S+\.(?:ya?ml|json)$/.test(given))
     throw new Error(`${given} is the name of a file: give the text that is in it.`);
-  const reading = readManifest(
-    typeof given === "string" ? given : JSON.stringify(given),
-    trustsOrigin,
-    allowsDestination,
-  );
+  const reading = readManifest(typeof given === "string" ? given : JSON.stringify(given), trust);
   if (reading.outcome === "valid") return reading.manifest;
   throw new Error(`The manifest is not valid:\n${reading.problems.map(problemText).join("\n")}`);
 };

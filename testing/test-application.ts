@@ -86,7 +86,7 @@ export const createTestApplication = async (
   { table, stores, now }: Surroundings,
 ): Promise<TestApplication> => {
   const trustsOrigin = originOf(stores.environment.ANDROID_PUBLISHER_URL);
-  const read = (text: GivenManifest) => stores.withCredentials(manifestFrom(text, trustsOrigin));
+  const read = (text: GivenManifest) => stores.withCredentials(manifestFrom(text, { trustsOrigin }));
   const manifest = read(given);
   const { issue, ...applied } = await createApplication(table, manifest, now);
   const { identifier } = applied;

@@ -1,10 +1,7 @@
 /** Items that an operator's command processes at the same time. */
 export const AT_ONCE = 25;
 
-/**
- * Runs the act for each item, so many at once, and pulls the next item once one is done. The first failure ends it, after
- * those that run.
- */
+/** Runs the act for each item, so many at once. The first failure ends it, after those that run. */
 export const sideBySide = async <Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   atOnce: number,

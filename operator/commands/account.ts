@@ -1,20 +1,18 @@
-import { concerns, type AuditRecord } from "../../lib/administration/reports/audit.ts";
-import { loadAccountReport, loadCustomerReport } from "../../lib/administration/reports/account-report.ts";
+import { concerns, type AuditRecord } from "../../lib/administration/acts/audit.ts";
+import { loadAccountReport } from "../../lib/administration/reports/account-report.ts";
 import {
   eraseCustomer,
   forgetAccountRequests,
   unlinkCustomer,
 } from "../../lib/administration/acts/operations.ts";
 import type { CustomerId } from "../../lib/identifiers.ts";
-import { OperatorError } from "../operator-error.ts";
-import { presentAccount } from "../text/account.ts";
+import { presentAccount, toldJson } from "../text/account.ts";
 import { counted, jsonText } from "../text/answer.ts";
 import { EVERYTHING, readCount } from "../text/page.ts";
-import { toldJson } from "../text/told.ts";
 import { ACTING, authorityOf, DESTRUCTIVE, recordAct, TOMBSTONE_DAYS } from "./acting.ts";
 import { ACCOUNT, APPLICATION } from "./arguments.ts";
 import { soughtAccount } from "./audit.ts";
-import { command, optional, required } from "./command.ts";
+import { command, oneOf, optional, required } from "./command.ts";
 import { customerReportJson } from "./customer.ts";
 
 const takes = { application: APPLICATION, account: ACCOUNT };
@@ -57,16 +55,11 @@ export const exportAccount = command({
   takes,
   options: ACTING,
   run: async ({ session, application, account, options }) => {
-    await recordAct(session, application.identifier, options, "export", {
-      accounts: await session.hashAccounts(application.identifier, [account]),
+    await recordAct(session, application, options, "export", {
+      accounts: [account],
       what: ["begun: everything known of the account"],
     });
     const report = await loadAccountReport(session, application, account, session.moment);
-    const customers = await Promise.all(
-      report.customers.map(({ customerIdentifier }) =>
-        loadCustomerReport(session, application, customerIdentifier),
-      ),
-    );
     const audit = await session.audit.of(application.identifier);
     const sought = await soughtAccount(session, application, account, report.customers);
     const json = {
@@ -75,29 +68,29 @@ export const exportAccount = command({
       exportedAt: session.moment,
       entitlements: report.entitlements,
       told: toldJson(report.told),
-      customers: customers.filter((customer) => customer !== null).map(customerReportJson),
+      customers: report.customers.map(customerReportJson),
       audit: audit.filter((one) => concerns(sought, one) === "account").map(exportedEntry),
     };
     return { json, text: jsonText(json, 2) };
   },
 });
 
-const readAsserter = (text: string, name: string): void => {
-  if (text !== "client")
-    throw new OperatorError(
-      `${name} must be client; unlink customers that a credential has linked one by one.`,
-    );
-};
-
 export const unlinkAccount = command({
   name: "account unlink",
   about: "unlink the customers that only clients, without a credential, have claimed for an account",
   takes,
-  options: { ...DESTRUCTIVE, assertedBy: required("--asserted-by <who>", "client", readAsserter) },
+  options: {
+    ...DESTRUCTIVE,
+    assertedBy: required(
+      "--asserted-by <who>",
+      "client: what a credential has linked is unlinked customer by customer",
+      oneOf(["client"]),
+    ),
+  },
   run: async ({ session, application, account, options, confirm, progress }) => {
     const authority = await authorityOf(session, options);
     const report = await loadAccountReport(session, application, account, session.moment);
-    const claimed = report.customers.filter(({ assertedBy }) => assertedBy === "client");
+    const claimed = report.customers.filter(({ link }) => link.assertedBy === "client");
     if (claimed.length > 0)
       await confirm(
         `This unlinks ${counted(claimed.length, "customer")}, which only clients have claimed, from account ${account} of ${application.name}.`,

@@ -1,10 +1,16 @@
 import { userInfo } from "node:os";
-import { v7 as uuid } from "uuid";
-import { auditEntry, type Actor, type Authority } from "../../lib/administration/reports/audit.ts";
-import type { AuditAction, Audited } from "../../lib/administration/acts/audit-entry.ts";
+import {
+  auditEntry,
+  type AuditAction,
+  type Audited,
+  type AuditSubject,
+  type AuditTable,
+  type Authority,
+} from "../../lib/administration/acts/audit.ts";
+import type { Application } from "../../lib/applications/application.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/storing/bury-remains.ts";
 import { DAY } from "../../lib/duration.ts";
-import type { ApplicationId } from "../../lib/identifiers.ts";
+import type { AccountId, ApplicationId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
 import { flag, optional, required, type ValuesOf } from "./command.ts";
@@ -39,38 +45,23 @@ const userName = (): string => {
   }
 };
 
-type Callers = Pick<Session, "caller">;
+type Caller = Pick<Session, "caller">;
 
-/** Actor of a command, for the audit. */
-export const actorOf = async ({ caller }: Callers, { by }: Acting): Promise<Actor> => ({
-  by: by ?? userName(),
-  caller: await caller(),
-});
-
-/** Actor and reason of a command, for the audit. */
 export const authorityOf = async (
-  callers: Callers,
-  { reason, ...options }: Acting & { readonly reason: string },
-): Promise<Authority> => ({ reason, ...(await actorOf(callers, options)) });
+  { caller }: Caller,
+  { by, reason }: Acting & { readonly reason?: string },
+): Promise<Authority> => ({ by: by ?? userName(), caller: await caller(), reason: reason ?? null });
 
-/** An audit entry of a command. */
 export const entryOf = async (
-  { now, ...callers }: Callers & Pick<Session, "now">,
+  session: Caller & Pick<Session, "now">,
   options: Acting,
   action: AuditAction,
-  about: Parameters<typeof auditEntry>[3],
-): Promise<Audited> => ({
-  entryIdentifier: uuid(),
-  entry: auditEntry(action, now(), await actorOf(callers, options), about),
-});
-
-interface Auditing {
-  readonly audit: Pick<Session["audit"], "record">;
-}
+  about: AuditSubject,
+): Promise<Audited> => auditEntry(action, session.now(), await authorityOf(session, options), about);
 
 /** Writes an entry on its own. @throws OperatorError if the credentials of the shell may not write the audit */
 export const record = async (
-  { audit }: Auditing,
+  { audit }: { readonly audit: Pick<AuditTable, "record"> },
   application: ApplicationId,
   entry: Audited,
 ): Promise<void> => {
@@ -87,11 +78,14 @@ export const record = async (
 
 /** Records an act that spans several transactions, before it begins. */
 export const recordAct = async (
-  session: Auditing & Callers & Pick<Session, "now">,
-  application: ApplicationId,
+  session: Parameters<typeof record>[0] & Caller & Pick<Session, "now" | "hashAccounts">,
+  { identifier }: Pick<Application, "identifier">,
   options: Acting,
   action: AuditAction,
-  about: Parameters<typeof auditEntry>[3],
-): Promise<void> => record(session, application, await entryOf(session, options, action, about));
+  { accounts = [], ...about }: Omit<AuditSubject, "accounts"> & { readonly accounts?: readonly AccountId[] },
+): Promise<void> => {
+  const hashed = await session.hashAccounts(identifier, accounts);
+  await record(session, identifier, await entryOf(session, options, action, { ...about, accounts: hashed }));
+};
 
 export const TOMBSTONE_DAYS = ERASURE_BLOCKS_MILLISECONDS / DAY;

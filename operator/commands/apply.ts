@@ -2,30 +2,30 @@ import { v7 as uuidv7 } from "uuid";
 import {
   applyManifest,
   type ApplyOutcome,
-  type Approve,
+  type BeginApply,
   type StoreRegistration,
 } from "../../lib/administration/acts/apply.ts";
 import { changeText, type ApplicationChange } from "../../lib/administration/manifest/difference.ts";
-import { appliedLines, auditEntry } from "../../lib/administration/reports/audit.ts";
+import { auditEntry, changeLine } from "../../lib/administration/acts/audit.ts";
 import { lostAccess } from "../../lib/administration/reports/lost-access.ts";
+import type { ManifestTrust } from "../../lib/administration/manifest/manifest-values.ts";
 import { problemText, readManifest, type Manifest } from "../../lib/administration/manifest/manifest.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
-import type { Connection } from "../connection.ts";
 import { OperatorError } from "../operator-error.ts";
 import { counted, linesText, type Lines } from "../text/answer.ts";
 import { readTextFile } from "../text-file.ts";
-import { ACTING, actorOf } from "./acting.ts";
+import { ACTING, authorityOf } from "./acting.ts";
 import { text } from "./arguments.ts";
 import { command, flag, type Context } from "./command.ts";
 
 /** @throws OperatorError that names every problem, after the prefix */
 export const readManifestFile = async (
   file: string,
-  { trustsOrigin, allowsDestination }: Pick<Connection, "trustsOrigin" | "allowsDestination">,
+  { trustsOrigin, allowsDestination }: ManifestTrust,
   prefix = "",
 ): Promise<Manifest> => {
-  const reading = readManifest(await readTextFile(file), trustsOrigin, allowsDestination);
+  const reading = readManifest(await readTextFile(file), { trustsOrigin, allowsDestination });
   if (reading.outcome === "valid") return reading.manifest;
   throw new OperatorError(
     linesText([`${prefix}${file} is not a valid manifest.`, reading.problems.map(problemText)]),
@@ -57,7 +57,6 @@ const refusal = (outcome: Exclude<ApplyOutcome, { outcome: "applied" }>): string
 /** Parts whose change may affect every account's entitlements without writing any account. */
 const IN_CATALOG: ReadonlySet<ApplicationChange["subject"]> = new Set(["entitlement", "product"]);
 
-/** Names of webhooks that were not webhooks before. */
 const newWebhooks = (changes: readonly ApplicationChange[]): readonly string[] =>
   changes
     .filter(
@@ -109,27 +108,27 @@ export const applyApplication = command({
   takes: { file: text("<file>", "the manifest, YAML") },
   options: { ...ACTING, yes: flag("--yes", "do not ask, even if customers can lose access") },
   run: async ({ session, file, options, confirm, progress }) => {
-    const actor = await actorOf(session, options);
+    const authority = await authorityOf(session, options);
     const manifest = await readManifestFile(file, session, "Nothing was applied: ");
     let toldBefore = true;
-    const approve: Approve = async (before, after) => {
-      toldBefore = tellsChanges(before);
-      const losses = lostAccess(before, after);
-      if (losses.length === 0) return;
+    const begin: BeginApply = async (before, after, changes) => {
+      toldBefore = before !== null && tellsChanges(before);
+      const losses = before === null ? [] : lostAccess(before, after);
+      if (before !== null && losses.length > 0)
+        await confirm(
+          linesText([
+            `With this change, customers of ${before.name} (${before.identifier}) can lose access:`,
+            losses,
+            "It takes effect within a minute.",
+          ]),
+        );
       const what = [
-        `With this change, customers of ${before.name} (${before.identifier}) can lose access:`,
-        losses,
-        "It takes effect within a minute.",
+        ...losses.map((loss) => `customers can lose access: ${loss}`),
+        ...changes.map(changeLine),
       ];
-      await confirm(linesText(what));
+      return auditEntry("apply", session.now(), authority, { what });
     };
-    const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, {
-      approve,
-      audit: async (before, after, changes) => ({
-        entryIdentifier: uuidv7(),
-        entry: auditEntry("apply", session.now(), actor, { what: appliedLines(before, after, changes) }),
-      }),
-    });
+    const outcome = await applyManifest(manifest, applicationId(uuidv7()), session.applications, begin);
     if (outcome.outcome !== "applied") throw new OperatorError(`Nothing was applied: ${refusal(outcome)}`);
     const { application, created, changes } = outcome;
     const dropped = await dropRemoved({ session, progress }, application, changes);

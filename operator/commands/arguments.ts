@@ -13,7 +13,7 @@ import {
 } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
-import { textOf, type Argument } from "./command.ts";
+import { required, textOf, type Argument } from "./command.ts";
 
 export const readApplicationIdentifier = (text: string): ApplicationId => {
   if (!z.uuid().safeParse(text).success)
@@ -65,6 +65,12 @@ export const APPLICATION: Argument<Application> = {
   about: "the application's identifier",
   read: (given, session) => findApplication(session, textOf(given)),
 };
+
+export const APPLICATION_OPTION = required(
+  "--application <identifier>",
+  "the application's identifier",
+  readApplicationIdentifier,
+);
 
 export const ACCOUNT: Argument<AccountId> = {
   name: "<account>",

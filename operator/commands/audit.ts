@@ -1,5 +1,5 @@
 import { loadAccountReport, type ReportedCustomer } from "../../lib/administration/reports/account-report.ts";
-import { concerns, type AuditRecord, type SoughtAccount } from "../../lib/administration/reports/audit.ts";
+import { concerns, type AuditRecord, type SoughtAccount } from "../../lib/administration/acts/audit.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { Transfer } from "../../lib/customers/storing/records.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";

@@ -49,13 +49,12 @@ export const oneOf =
     return word;
   };
 
-/** A number above 0. */
-export const upTo =
-  (most: number): Read<number> =>
+export const numberFrom =
+  (least: number, most: number): Read<number> =>
   (text, name) => {
     const number = Number(text);
-    if (!/^\d+(?:\.\d+)?$/.test(text) || number <= 0 || number > most)
-      throw new OperatorError(`${name} must be a number above 0, up to ${most}.`);
+    if (!/^\d+(?:\.\d+)?$/.test(text) || number < least || number > most)
+      throw new OperatorError(`${name} must be a number from ${least} to ${most}.`);
     return number;
   };
 

@@ -10,8 +10,8 @@ import { keyId, type KeyId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
 import { columns, timeOrNull } from "../text/answer.ts";
 import { ACTING, entryOf, readText } from "./acting.ts";
-import { findApplication, readApplicationIdentifier, readTime } from "./arguments.ts";
-import { type Argument, asText, command, optional, repeated, required, textOf } from "./command.ts";
+import { APPLICATION_OPTION, findApplication, readApplicationIdentifier, readTime } from "./arguments.ts";
+import { type Argument, asText, command, optional, repeated, textOf } from "./command.ts";
 
 const readScopes = (given: readonly string[]): readonly Scope[] => {
   if (given.length === 0) throw new OperatorError("--scope is required.");
@@ -56,12 +56,6 @@ export const credentialJson = (credential: CredentialSummary, moment: Instant) =
   expiresAt: credential.expiresAt,
   revokedAt: credential.revokedAt,
 });
-
-const APPLICATION_OPTION = required(
-  "--application <identifier>",
-  "the application's identifier",
-  readApplicationIdentifier,
-);
 
 export const issueApiKey = command({
   name: "credential issue",

@@ -20,11 +20,11 @@ import { command, optional } from "./command.ts";
 const takes = { application: APPLICATION, customer: CUSTOMER };
 
 /** The report with each purchase's next store query. */
-export const customerReportJson = ({ purchases, asking, healths, ...report }: CustomerReport) => ({
+export const customerReportJson = ({ purchases, asking, ...report }: CustomerReport) => ({
   ...report,
   purchases: purchases.map((purchase) => ({
     ...purchase,
-    ...askingJson(asking.get(referenceText(purchase)), healths),
+    ...askingJson(asking.get(referenceText(purchase))),
   })),
 });
 
@@ -53,11 +53,11 @@ export const showCustomer = command({
   options: {},
   run: async ({ session, application, customer: identifier }) => {
     const customer = await findReport(session, application, identifier);
-    const { asking, healths, aliases, identities, purchases } = customer;
+    const { asking, aliases, identities, purchases } = customer;
     const purchaseText = (purchase: Purchase): readonly Lines[] => [
       `purchase ${referenceText(purchase)}${purchase.replacedBy === null ? "" : `, replaced by ${purchase.replacedBy}`}`,
       [
-        ...askingText(purchase, asking.get(referenceText(purchase)), healths, session.moment),
+        ...askingText(purchase, asking.get(referenceText(purchase)), session.moment),
         ...purchase.lines.map(
           (line) =>
             `${line.productIdentifier}  ${timeOrNull(line.startsAt) ?? "no start"} to ${timeOrNull(line.endsAt) ?? "no end"}  ${line.standing}`,

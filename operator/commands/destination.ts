@@ -9,7 +9,7 @@ import { isWebhook } from "../../lib/applications/destination.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { overlapEnd } from "../../lib/delivery/webhook-secret.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { resendingOn } from "../composition.ts";
+import { resendingOn } from "../session.ts";
 import { OperatorError } from "../operator-error.ts";
 import { counted } from "../text/answer.ts";
 import { destinationJson, destinationText, healthJson, healthText } from "../text/destination.ts";
@@ -85,7 +85,7 @@ export const resumeDestination = command({
     const { deliveries, moment } = session;
     const { identifier } = application;
     const reference = { application: identifier, destination: findDestination(application, name).name };
-    await recordAct(session, identifier, options, "resume", {
+    await recordAct(session, application, options, "resume", {
       what: [`begun: destination ${name} is resumed`],
     });
     const was = await deliveries.healthOf(reference);
@@ -150,7 +150,7 @@ export const resend = command({
     const { identifier } = application;
     const reference = { application: identifier, destination: findDestination(application, name).name };
     const begin = (): Promise<void> =>
-      recordAct(session, identifier, options, "resend", {
+      recordAct(session, application, options, "resend", {
         what: [`begun: destination ${name} gets what changed since ${options.since} once more`],
       });
     const resending = { ...resendingOn(session.table, session.now), begin };

@@ -6,7 +6,7 @@ import { awaitRefreshes, queueCustomer } from "../../lib/administration/acts/ref
 import { STORES } from "../../lib/contract/schemas.ts";
 import { SECOND } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { refreshingOn } from "../composition.ts";
+import { refreshingOn } from "../session.ts";
 import { OperatorError } from "../operator-error.ts";
 import { counted } from "../text/answer.ts";
 import { notAskedText } from "../text/asking.ts";
@@ -27,10 +27,9 @@ export const refreshCustomer = command({
   run: async ({ session, application, customer: identifier, options, progress }) => {
     const refreshing = refreshingOn(session.table, session);
     const queued = await queueCustomer(refreshing, application, identifier, async ({ identifier, link }) => {
-      const linked = link === null ? [] : [link.account];
-      await recordAct(session, application.identifier, options, "refresh", {
+      await recordAct(session, application, options, "refresh", {
         customer: identifier,
-        accounts: await session.hashAccounts(application.identifier, linked),
+        accounts: link === null ? [] : [link.account],
         what: ["begun: the stores are asked about its purchases"],
       });
     });
@@ -39,8 +38,8 @@ export const refreshCustomer = command({
     if (options.wait && count > 0)
       progress(`queued ${counted(count, "purchase")}; waiting for the answers of the stores`);
     const longest = options.wait ? WAIT_MILLISECONDS : 0;
-    const report = await awaitRefreshes(refreshing, application, queued.purchases, longest);
-    return presentRefresh(application, queued.customer, report, session.now(), options);
+    const refreshes = await awaitRefreshes(refreshing, application, queued.purchases, longest);
+    return presentRefresh(application, queued.customer, refreshes, session.now(), options);
   },
 });
 
@@ -73,7 +72,7 @@ export const refreshApplication = command({
     const { store: only } = options;
     const since = options.since ?? session.moment;
     const asked = only === null ? "the stores are" : `the ${only} is`;
-    await recordAct(session, application.identifier, options, "refresh", {
+    await recordAct(session, application, options, "refresh", {
       what: [
         `begun: ${asked} asked about the purchases of every customer that were not verified since ${isoTime(since)}`,
       ],

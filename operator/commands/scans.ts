@@ -27,8 +27,7 @@ const AFTER = optional(
   },
 );
 
-/** For the audit. */
-const interruptedText = (after: unknown): string => (after === null ? "" : ", after an interruption");
+const interruptedText = ({ after }: Scan): string => (after === null ? "" : ", after an interruption");
 
 const scanText = (counts: string, { after }: Scan): string =>
   after === null ? counts : `${counts}; if this is interrupted, go on with --after ${after}`;
@@ -39,14 +38,13 @@ export const reproject = command({
   takes: { application: APPLICATION },
   options: { ...ACTING, after: AFTER },
   run: async ({ session, application, options, progress }) => {
-    const { after } = options;
-    await recordAct(session, application.identifier, options, "reproject", {
-      what: [`begun: the holdings of every customer are recomputed${interruptedText(after)}`],
+    await recordAct(session, application, options, "reproject", {
+      what: [`begun: the holdings of every customer are recomputed${interruptedText(options)}`],
     });
     const { customers, changed } = await reprojectApplication(
       session.operations,
       application,
-      after,
+      options,
       (done) => progress(scanText(`${counted(done.customers, "customer")}, ${done.changed} changed`, done)),
     );
     return {
@@ -62,20 +60,19 @@ export const retell = command({
   takes: { application: APPLICATION },
   options: { ...ACTING, after: AFTER },
   run: async ({ session, application, options, progress }) => {
-    const { after } = options;
     const { identifier, name } = application;
     if (!tellsChanges(application))
       throw new OperatorError(
         `Changes of ${name} are not published: give it a destination, or keepsChanges: true, in its manifest.`,
       );
-    await recordAct(session, identifier, options, "retell", {
-      what: [`begun: every account is looked at${interruptedText(after)}`],
+    await recordAct(session, application, options, "retell", {
+      what: [`begun: every account is looked at${interruptedText(options)}`],
     });
     const table: RetellTable = {
       ...session.operations.table,
       makeDue: (...due) => makeLooksDue(session.table, ...due),
     };
-    const { accounts, until } = await retellApplication(table, identifier, after, session.now, (done) =>
+    const { accounts, until } = await retellApplication(table, identifier, options, session.now, (done) =>
       progress(scanText(counted(done.accounts, "account"), done)),
     );
     return {

@@ -106,7 +106,7 @@ export const readAccount = async (
       store: purchase.store,
       environment: purchase.environment,
       key: purchase.key,
-      sentences: askingText(purchase, asking.get(referenceText(purchase)), report.healths, moment),
+      sentences: askingText(purchase, asking.get(referenceText(purchase)), moment),
     })),
     audit: audit
       .filter((entry) => isShown(sought, entry))

@@ -3,7 +3,8 @@ import type { ImportSource } from "../../lib/administration/import/claim.ts";
 import { readManifestFile } from "../commands/apply.ts";
 import { asText, optional, optionsIn, type Command } from "../commands/command.ts";
 import { columns, counted, type Answer, type Lines } from "../text/answer.ts";
-import { FILES, openFiles, rate, READING } from "./options.ts";
+import { FILES, rate, READING } from "./options.ts";
+import { openSource } from "./files/source.ts";
 import { durationText, problemLines, problemsJson, shareText } from "./text.ts";
 
 const unmappedLines = ({ unmapped }: ImportCheck): readonly Lines[] => {
@@ -16,37 +17,30 @@ const unmappedLines = ({ unmapped }: ImportCheck): readonly Lines[] => {
 };
 
 const presentCheck = ({ files }: ImportSource, check: ImportCheck): Answer => {
-  const { rows, accounts, lineages, claims, requests, minutes, problems, unmapped } = check;
-  const ofAll = (part: number): string => `${part} (${shareText(part, claims.all)})`;
+  const { claims, unmapped, problems, ...counts } = check;
+  const { requests } = counts;
+  const ofAll = (part: number): string => `${part} (${shareText(part, claims)})`;
   return {
     json: {
       files,
-      rows,
-      accounts,
-      purchases: lineages,
-      anonymous: claims.anonymous,
-      sandbox: claims.sandbox,
-      unaskable: claims.unaskable,
-      ordersOnly: claims.ordersOnly,
-      unmappedProducts: unmapped === null ? null : Object.fromEntries(unmapped),
+      ...counts,
+      unmappedProducts: unmapped && Object.fromEntries(unmapped),
       problems: problemsJson(problems),
-      requests,
-      minutes,
     },
     text: [
       ...columns(files.map(({ name, format }) => [name, format])),
       "",
       ...columns([
-        ["Rows", String(rows)],
-        ["Accounts", String(accounts)],
-        ["Purchases", String(lineages)],
-        ["Without an account", ofAll(claims.anonymous)],
-        ["Of the sandbox", ofAll(claims.sandbox)],
-        ["That no store can answer: no id, no token", ofAll(claims.unaskable)],
-        ["Google purchases with an order id alone", String(claims.ordersOnly)],
+        ["Rows", String(counts.rows)],
+        ["Accounts", String(counts.accounts)],
+        ["Purchases", String(counts.purchases)],
+        ["Without an account", ofAll(counts.anonymous)],
+        ["Of the sandbox", ofAll(counts.sandbox)],
+        ["That no store can answer: no id, no token", ofAll(counts.unaskable)],
+        ["Google purchases with an order id alone", String(counts.ordersOnly)],
         ["Requests to the App Store", String(requests["ios-store"])],
         ["Requests to Google", String(requests["android-store"])],
-        ["A run takes about", durationText(minutes)],
+        ["A run takes about", durationText(counts.minutes)],
       ]),
       "",
       ...unmappedLines(check),
@@ -72,7 +66,7 @@ export const checkFiles: Command = {
   options: OPTIONS,
   run: async (_, texts) => {
     const options = optionsIn(OPTIONS, texts);
-    const source = await openFiles(FILES.read(texts["files"]), options);
+    const source = await openSource(FILES.read(texts["files"]), options);
     const { manifest } = options;
     const read = manifest === null ? null : await readManifestFile(manifest, ANYWHERE);
     return presentCheck(source, await checkImport(source, read?.catalog ?? null, options.rate));

@@ -1,21 +1,15 @@
 import { dirname, join } from "node:path";
 import { compareExport, type Comparison } from "../../lib/administration/import/reports/compare.ts";
-import { findApplication, readApplicationIdentifier } from "../commands/arguments.ts";
-import { command, required } from "../commands/command.ts";
+import { APPLICATION_OPTION, findApplication } from "../commands/arguments.ts";
+import { command, numberFrom, required } from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
 import { columns, counted, type Lines } from "../text/answer.ts";
 import { openCsv } from "./files/differences-file.ts";
-import { CSV, FILES, openFiles, READING } from "./options.ts";
+import { CSV, FILES, READING } from "./options.ts";
+import { openSource } from "./files/source.ts";
 import { shareText } from "./text.ts";
 
 const AT_ONCE = 32;
-
-const readTolerance = (text: string, name: string): number => {
-  const percent = Number(text);
-  if (!/^\d+(?:\.\d+)?$/.test(text) || percent > 100)
-    throw new OperatorError(`${name} is a percentage, from 0 to 100.`);
-  return percent;
-};
 
 const textOf = (
   { accounts, agree, onlyThere, onlyHere }: Comparison,
@@ -38,11 +32,11 @@ export const compareFiles = command({
   takes: { files: FILES },
   options: {
     ...READING,
-    application: required("--application <id>", "the application's identifier", readApplicationIdentifier),
+    application: APPLICATION_OPTION,
     tolerance: required(
       "--tolerance <percent>",
       "accounts that may differ; more end with exit code 1",
-      readTolerance,
+      numberFrom(0, 100),
       "0",
     ),
     csv: CSV,
@@ -50,7 +44,7 @@ export const compareFiles = command({
   run: async ({ session, files, options }) => {
     const application = await findApplication(session, options.application);
     const { tolerance } = options;
-    const source = await openFiles(files, options);
+    const source = await openSource(files, options);
     if (!source.files.some(({ claimsAccess }) => claimsAccess))
       throw new OperatorError(
         "These files do not say who has access, so there is nothing to compare: use RevenueCat's export of transactions, or a table with active or ends_at.",

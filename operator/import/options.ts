@@ -1,18 +1,15 @@
 import type { AccountChoice } from "../../lib/administration/import/formats/row.ts";
-import type { ImportSource } from "../../lib/administration/import/claim.ts";
 import {
   asText,
   oneOf,
   optional,
   repeated,
   required,
-  upTo,
+  numberFrom,
   type Argument,
-  type ValuesOf,
 } from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { ColumnNames } from "./files/rows.ts";
-import { openSource } from "./files/source.ts";
 
 export const FILES = {
   name: "<files...>",
@@ -39,16 +36,10 @@ export const READING = {
   ),
 };
 
-export const rate = (about: string) => required("--rate <number>", about, upTo(1000), "20");
+export const rate = (about: string) => required("--rate <number>", about, numberFrom(0.1, 1000), "20");
 
 export const CSV = optional(
   "--csv <file>",
   "where the accounts that differ are listed; beside the first file by default",
   asText,
 );
-
-/** @throws OperatorError */
-export const openFiles = (
-  paths: readonly string[],
-  { map: names, account }: ValuesOf<typeof READING>,
-): Promise<ImportSource> => openSource(paths, { names, account });

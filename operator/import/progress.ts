@@ -5,7 +5,6 @@ import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { counted } from "../text/answer.ts";
 import { durationText } from "./text.ts";
 
-/** Output that shows progress. */
 export interface ProgressScreen {
   readonly line: (line: string) => void;
   /** A terminal, whose last line is overwritten; null: there is none. */

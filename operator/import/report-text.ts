@@ -15,7 +15,6 @@ export interface RunSummary {
 
 const are = (count: number, noun: string): string => `${counted(count, noun)} ${count === 1 ? "is" : "are"}`;
 
-/** The one line that decides. */
 const switchLine = ({ ifSwitched }: ImportReport): string => {
   const { payersLose, othersLose, notKnown } = ifSwitched;
   const open = notKnown === 0 ? "" : ` Of ${counted(notKnown, "account")} this is not known yet.`;

@@ -2,31 +2,23 @@ import { writeFile } from "node:fs/promises";
 import { dirname, join as joinPath } from "node:path";
 import { parse } from "csv-parse/sync";
 import { v7 as uuid } from "uuid";
-import { auditEntry } from "../../lib/administration/reports/audit.ts";
+import { auditEntry } from "../../lib/administration/acts/audit.ts";
 import type { AskedEnvironment, ImportSource } from "../../lib/administration/import/claim.ts";
 import { applyEntry } from "../../lib/administration/import/join.ts";
 import type { JournalHead } from "../../lib/administration/import/journal.ts";
 import { readClaims, runImport } from "../../lib/administration/import/run.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { accountId, type AccountId } from "../../lib/identifiers.ts";
-import { ACTING, actorOf, record } from "../commands/acting.ts";
-import { findApplication, readApplicationIdentifier } from "../commands/arguments.ts";
-import {
-  asText,
-  command,
-  flag,
-  oneOf,
-  optional,
-  required,
-  upTo,
-  type ValuesOf,
-} from "../commands/command.ts";
+import { ACTING, authorityOf, record } from "../commands/acting.ts";
+import { APPLICATION_OPTION, findApplication } from "../commands/arguments.ts";
+import { asText, command, flag, numberFrom, oneOf, optional, type ValuesOf } from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
 import { readTextFile } from "../text-file.ts";
 import { openDifferences } from "./files/differences-file.ts";
 import { openJournal } from "./files/journal-file.ts";
-import { CSV, FILES, openFiles, rate as rateOption, READING } from "./options.ts";
+import { CSV, FILES, rate as rateOption, READING } from "./options.ts";
+import { openSource } from "./files/source.ts";
 import { createProgress } from "./progress.ts";
 import { reportJson, reportText } from "./report-text.ts";
 import { runOn } from "./wiring.ts";
@@ -34,9 +26,9 @@ import { runOn } from "./wiring.ts";
 const OPTIONS = {
   ...READING,
   ...ACTING,
-  application: required("--application <id>", "the application's identifier", readApplicationIdentifier),
+  application: APPLICATION_OPTION,
   dryRun: flag("--dry-run", "ask the stores, and store nothing"),
-  limit: optional("--limit <rows>", "take no more rows", upTo(1e9)),
+  limit: optional("--limit <rows>", "take no more rows", numberFrom(1, 1e9)),
   environment: optional(
     "--environment <production|sandbox>",
     "take only purchases of it",
@@ -104,7 +96,7 @@ const recordRun = async (
   options: RunOptions,
 ): Promise<void> => {
   const what = files.map(({ name, format }) => `${name} (${format})`);
-  const entry = auditEntry("import", startedAt, await actorOf(session, options), { what });
+  const { entry } = auditEntry("import", startedAt, await authorityOf(session, options), { what });
   await record(session, identifier, { entryIdentifier: run, entry });
 };
 
@@ -118,7 +110,7 @@ export const runFiles = command({
     const application = await findApplication(session, options.application);
     const { environment: only, rate } = options;
     const decided = await readDecisions(options.decide);
-    const source = limited(await openFiles(files, options), only, options.limit ?? Infinity);
+    const source = limited(await openSource(files, options), only, options.limit ?? Infinity);
     const places = pathsOf(files, options);
     const { gates, parts } = runOn(session, application, { rate, only, isDryRun });
     const progress = createProgress(Date.now, { line, terminal }, gates);

@@ -10,7 +10,6 @@ export const durationText = (minutes: number): string => {
   return hours < 72 ? counted(hours, "hour") : counted(Math.round(hours / 24), "day");
 };
 
-/** Rows that cannot be used as they are, under a heading; none if there are none. */
 export const problemLines = (heading: string, problems: RowProblems): readonly Lines[] => [
   problems.size > 0 && heading,
   [...problems].map(

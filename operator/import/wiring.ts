@@ -4,18 +4,12 @@ import { pacedStores, type ImportStores } from "../../lib/administration/import/
 import { previewOf, storingIn } from "../../lib/administration/import/asking/storing.ts";
 import type { Join } from "../../lib/administration/import/join.ts";
 import type { Application } from "../../lib/applications/application.ts";
-import type { FactStore } from "../../lib/customers/storing/fact-store.ts";
 import { customerId } from "../../lib/identifiers.ts";
-import { pause } from "../../lib/pause.ts";
 import { createAndroidStore } from "../../lib/stores/android-store/android-store.ts";
 import { createAndroidOrders } from "../../lib/stores/android-store/orders.ts";
 import { createAppStoreServer } from "../../lib/stores/ios-store/server-api/app-store-server.ts";
 import { APPLE_ROOTS } from "../../lib/stores/ios-store/signatures/trust.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
-import { createAskQueues } from "../../lib/table/queues/asks.ts";
-import { bury } from "../../lib/table/customers/burial.ts";
-import { createCustomerTable } from "../../lib/table/customers/customers.ts";
-import { writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
 import type { EnvironmentVariables } from "../connection.ts";
 import type { Session } from "../session.ts";
 
@@ -48,17 +42,14 @@ const atOnceAt = (rate: number): number => Math.min(64, Math.max(16, Math.ceil(r
 
 /** The parts of a run: the stores at a rate, and the use cases of the service on the session's table. */
 export const runOn = (session: Session, application: Application, { rate, only, isDryRun }: RunTerms) => {
-  const { table, now, wait } = session;
+  const { customers, now, wait, operations } = session;
   const { stores, gates } = pacedStores(storesOn(session), { now, wait }, rate);
-  const customers = {
-    table: createCustomerTable(table),
-    write: (change: Parameters<FactStore["write"]>[0]) => writeCustomerChange(table, change),
-    bury: (...remains: Parameters<FactStore["bury"]>) => bury(table, ...remains),
+  const store = {
+    ...operations,
+    table: customers,
     newCustomerIdentifier: () => customerId(uuid()),
-    pause,
-    now,
     androidStore: stores.androidStore,
-    asks: createAskQueues(table),
+    asks: session.queue,
   };
   const parts = {
     ...stores,
@@ -66,7 +57,7 @@ export const runOn = (session: Session, application: Application, { rate, only, 
     trustedRoots: rootsIn(session.environment),
     now,
     application,
-    storing: isDryRun ? previewOf(customers.table, application, now) : storingIn(customers, application),
+    storing: isDryRun ? previewOf(customers, application, now) : storingIn(store, application),
     only,
     join: new Map() as Join,
     atOnce: atOnceAt(rate),

@@ -1,45 +1,84 @@
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import type { AccountReport, ReportedCustomer } from "../../lib/administration/reports/account-report.ts";
-import type { QueueHealths } from "../../lib/administration/reports/asking.ts";
+import type {
+  AccountReport,
+  ReportedCustomer,
+  ToldReport,
+} from "../../lib/administration/reports/account-report.ts";
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
 import type { Terms } from "../../lib/entitlements/timeline.ts";
 import { askingJson, askingText } from "./asking.ts";
-import { type Answer, columns, type Lines, timeOrNull } from "./answer.ts";
+import { type Answer, columns, counted, type Lines, timeOrNull } from "./answer.ts";
 import {
   explain,
   type ExplainedCustomer,
   type ExplainedLine,
   type ExplainedPurchase,
 } from "./explanation.ts";
-import { toldJson, toldText } from "./told.ts";
 import { EVERYTHING, isOnPage, pagesOf, pageText, requirePage, type Page } from "./page.ts";
+
+/** An account's told report as JSON; null: its application tells no changes. */
+export const toldJson = (told: ToldReport | null) =>
+  told && {
+    version: told.last?.version ?? 0,
+    toldAt: told.last?.change?.toldAt ?? null,
+    // Null: the change is not kept any more.
+    entitlements: told.last?.change?.data?.entitlements ?? null,
+    entitlementIdentifiers: told.last?.entitlements ?? [],
+    lookDueSince: told.lookDueSince,
+    nextLookAt: told.nextLookAt,
+    destinations: told.destinations.map(({ name, waiting }) => {
+      if (waiting === null) return { name, waiting };
+      const { version, since, tries, nextTryAt } = waiting;
+      return { name, waiting: { version, since, tries, nextTryAt } };
+    }),
+  };
+
+const lastText = ({ last }: ToldReport): string => {
+  if (last === null) return "nothing yet";
+  const { change, entitlements, version } = last;
+  const stated = change?.data?.entitlements.map(({ identifier, status }) => `${identifier} ${status}`);
+  const state = stated ?? entitlements;
+  const at = change === null ? "more than 30 days ago" : isoTime(change.toldAt);
+  return `version ${version}, ${at}: ${state.length === 0 ? "no entitlements" : state.join(", ")}`;
+};
+
+const destinationText = ({ name, waiting }: ToldReport["destinations"][number]): string => {
+  if (waiting === null) return `${name}: nothing waits`;
+  const { version, since, tries, nextTryAt } = waiting;
+  const next = nextTryAt === 0 ? "at once" : isoTime(nextTryAt);
+  return `${name}: version ${version} waits, since ${isoTime(since)}; ${counted(tries, "try", "tries")}, next ${next}`;
+};
+
+const lookText = ({ lookDueSince, nextLookAt }: ToldReport): string =>
+  lookDueSince !== null
+    ? `to be looked at since ${isoTime(lookDueSince)}`
+    : nextLookAt === null
+      ? "looked at again when something changes it"
+      : `looked at again at ${isoTime(nextLookAt)}, or when something changes it`;
+
+const toldText = (told: ToldReport | null): readonly Lines[] =>
+  told === null ? [] : ["Told", [lastText(told), ...told.destinations.map(destinationText), lookText(told)]];
 
 const lineJson = ({ line, ...explained }: ExplainedLine) => ({ ...line, ...explained });
 
-const askingAbout = ({ asking }: ReportedCustomer, purchase: Purchase) => asking.get(referenceText(purchase));
-
-const purchaseJson = (
-  customer: ReportedCustomer,
-  { purchase, why, lines }: ExplainedPurchase,
-  healths: QueueHealths,
-) => ({
+const purchaseJson = ({ asking }: ReportedCustomer, { purchase, why, lines }: ExplainedPurchase) => ({
   ...purchase,
   verifiedAt: verifiedBy(purchase)?.[0] ?? null,
   verifiedBy: verifiedBy(purchase)?.[1] ?? null,
-  ...askingJson(askingAbout(customer, purchase), healths),
+  ...askingJson(asking.get(referenceText(purchase))),
   why,
   lines: lines.map(lineJson),
 });
 
-const customerJson = ({ customer, purchases }: ExplainedCustomer, healths: QueueHealths) => ({
+const customerJson = ({ customer, purchases }: ExplainedCustomer) => ({
   customerIdentifier: customer.customerIdentifier,
-  assertedBy: customer.assertedBy,
-  linkedAt: customer.linkedAt,
+  assertedBy: customer.link.assertedBy,
+  linkedAt: customer.link.linkedAt,
   createdAt: customer.createdAt,
   aliases: customer.aliases,
-  purchases: purchases.map((one) => purchaseJson(customer, one, healths)),
+  purchases: purchases.map((one) => purchaseJson(customer, one)),
 });
 
 const spanText = ({ line }: ExplainedLine): string =>
@@ -75,31 +114,26 @@ const renewalText = ({ willRenew, renewsInto, graceEndsAt, isInBillingRetry, sig
     .join(" ");
 
 const purchaseText = (
-  customer: ReportedCustomer,
+  { asking }: ReportedCustomer,
   { purchase, why, lines }: ExplainedPurchase,
-  { healths }: AccountReport,
   moment: Instant,
 ): readonly Lines[] => [
   `${purchase.store} ${purchase.environment} purchase ${purchase.key}${verifiedText(purchase)}`,
   [
     ...why,
     purchase.renewal !== null && renewalText(purchase.renewal),
-    ...askingText(purchase, askingAbout(customer, purchase), healths, moment),
+    ...askingText(purchase, asking.get(referenceText(purchase)), moment),
     ...lines.flatMap(lineText),
   ],
 ];
 
-const customerText = (
-  { customer, purchases }: ExplainedCustomer,
-  report: AccountReport,
-  moment: Instant,
-): readonly Lines[] => [
+const customerText = ({ customer, purchases }: ExplainedCustomer, moment: Instant): readonly Lines[] => [
   `Customer ${customer.customerIdentifier}`,
   [
-    `created ${isoTime(customer.createdAt)}, linked ${isoTime(customer.linkedAt)} by a ${customer.assertedBy}`,
+    `created ${isoTime(customer.createdAt)}, linked ${isoTime(customer.link.linkedAt)} by a ${customer.link.assertedBy}`,
     customer.aliases.length > 0 && `merged from ${customer.aliases.join(", ")}`,
     purchases.length === 0 && "no purchases",
-    ...purchases.flatMap((one) => purchaseText(customer, one, report, moment)),
+    ...purchases.flatMap((one) => purchaseText(customer, one, moment)),
   ],
 ];
 
@@ -138,7 +172,7 @@ export const countOf = (explained: readonly ExplainedCustomer[]): number =>
   explained.reduce((sum, { purchases }) => sum + purchases.length, 0);
 
 export const accountJson = (
-  { application, account, entitlements, told, healths }: AccountReport,
+  { application, account, entitlements, told }: AccountReport,
   explained: readonly ExplainedCustomer[],
   moment: Instant,
   page: Page,
@@ -153,7 +187,7 @@ export const accountJson = (
     told: toldJson(told),
     purchases: total,
     pages: pagesOf(page, total),
-    customers: onPage(explained, page).map((one) => customerJson(one, healths)),
+    customers: onPage(explained, page).map(customerJson),
   };
 };
 
@@ -177,7 +211,7 @@ export const presentAccount = (
       explained.length === 0 && "No customer is linked to it.",
       explained.length === 0 && "What operators have changed of it: application audit with --account.",
       pageText(pages.text, total),
-      ...onPage(explained, pages.text).flatMap((one) => customerText(one, report, moment)),
+      ...onPage(explained, pages.text).flatMap((one) => customerText(one, moment)),
     ],
   };
 };

@@ -1,10 +1,4 @@
-import {
-  healthFor,
-  NOT_ASKED,
-  type Asking,
-  type NotAskedReason,
-  type QueueHealths,
-} from "../../lib/administration/reports/asking.ts";
+import { NOT_ASKED, type Asking, type NotAskedReason } from "../../lib/administration/reports/asking.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
 import type { AskReason } from "../../lib/entitlements/next-ask.ts";
 import type { PurchaseReference } from "../../lib/entitlements/purchase.ts";
@@ -41,18 +35,18 @@ export const notAskedText = (store: Store, because: NotAskedReason): string =>
 /** Why a queue is paused, since when and until when, in a sentence; empty: it is not. */
 export const pauseText = (
   store: Store,
-  health: QueueHealth<PauseReason> | undefined,
+  health: QueueHealth<PauseReason> | null,
   moment: Instant,
 ): string[] => {
-  if (health === undefined || health.because === null) return [];
+  if (health === null || health.because === null) return [];
   const { because, failingSince, pausedUntil } = health;
   const since = failingSince === null ? "" : ` since ${isoTime(failingSince)}`;
   const next = pausedUntil > moment ? `paused until ${isoTime(pausedUntil)}` : "tried again at once";
   return [`${capitalized(STORE_NAMES[store])} ${PAUSED[because]}${since}: the queue is ${next}`];
 };
 
-export const pauseJson = (health: QueueHealth<PauseReason> | undefined) =>
-  health === undefined || health.because === null
+export const pauseJson = (health: QueueHealth<PauseReason> | null) =>
+  health === null || health.because === null
     ? null
     : {
         because: health.because,
@@ -63,7 +57,6 @@ export const pauseJson = (health: QueueHealth<PauseReason> | undefined) =>
 export const askingText = (
   { store }: Pick<PurchaseReference, "store">,
   asking: Asking | undefined,
-  healths: QueueHealths,
   moment: Instant,
 ): string[] => {
   if (asking === undefined) return [];
@@ -75,11 +68,11 @@ export const askingText = (
     at > moment
       ? `${name} is asked about it at ${isoTime(at)}: ${reason}`
       : `${name} is asked about it next, due since ${isoTime(at)}: ${reason}`;
-  return [text, ...pauseText(store, healthFor(healths, asking), moment)];
+  return [text, ...pauseText(store, asking.health, moment)];
 };
 
-export const askingJson = (asking: Asking | undefined, healths: QueueHealths) => ({
+export const askingJson = (asking: Asking | undefined) => ({
   nextRefresh: asking?.outcome === "due" ? { at: asking.at, because: asking.because } : null,
   notAskedBecause: asking?.outcome === "none" ? asking.because : null,
-  queuePaused: asking?.outcome === "due" ? pauseJson(healthFor(healths, asking)) : null,
+  queuePaused: pauseJson(asking?.health ?? null),
 });

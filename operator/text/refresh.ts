@@ -1,12 +1,11 @@
-import { askingOf, healthFor } from "../../lib/administration/reports/asking.ts";
-import type { RefreshedPurchase, RefreshProgress } from "../../lib/administration/acts/refresh.ts";
+import type { RefreshedPurchase } from "../../lib/administration/acts/refresh.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import type { StoredCustomer } from "../../lib/customers/storing/records.ts";
 import { entitlementsAt } from "../../lib/entitlements/entitlements.ts";
 import { lastHeard } from "../../lib/entitlements/next-ask.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { type Answer, timeOrNull } from "./answer.ts";
+import { type Answer, type Lines, timeOrNull } from "./answer.ts";
 import { notAskedText, pauseJson, pauseText } from "./asking.ts";
 
 const untilText = (end: string | null): string => (end === null ? "for ever" : `until ${end}`);
@@ -50,12 +49,9 @@ const productsOf = ({ lines }: Purchase): readonly string[] => [
 const outcomeText = (
   refreshed: RefreshedPurchase,
   changes: readonly StateChange[],
-  { healths }: RefreshProgress,
-  application: Application,
   moment: Instant,
 ): readonly string[] => {
-  const { purchase } = refreshed.before;
-  const { store } = purchase;
+  const { store } = refreshed.before.purchase;
   switch (refreshed.outcome) {
     case "not-asked":
       return [notAskedText(store, refreshed.because)];
@@ -71,7 +67,7 @@ const outcomeText = (
       return [`the store's answer could not be used${next}`];
     }
     case "waiting": {
-      const paused = pauseText(store, healthFor(healths, askingOf(application, refreshed.after)), moment);
+      const paused = pauseText(store, refreshed.health, moment);
       return ["still waiting", ...(paused.length > 0 ? paused : ["The service has not asked yet"])];
     }
   }
@@ -80,55 +76,62 @@ const outcomeText = (
 const isUnfinished = ({ outcome }: RefreshedPurchase): boolean =>
   outcome === "waiting" || outcome === "unanswered";
 
+/** A purchase's outcome, with what it is now and how its states have changed. */
+const rowOf = (
+  application: Application,
+  customer: StoredCustomer,
+  refreshed: RefreshedPurchase,
+  moment: Instant,
+) => {
+  const { before } = refreshed;
+  const { purchase, ask } = "after" in refreshed ? refreshed.after : before;
+  const states = (of: Purchase) => statesOf(customer, of, application, moment);
+  const changes = changesOf(states(before.purchase), states(purchase));
+  return { refreshed, purchase, refreshAt: ask?.at ?? null, changes };
+};
+type Row = ReturnType<typeof rowOf>;
+
+const rowJson = ({ refreshed, purchase, refreshAt, changes }: Row) => ({
+  store: purchase.store,
+  environment: purchase.environment,
+  key: purchase.key,
+  productIdentifiers: productsOf(purchase),
+  outcome: refreshed.outcome,
+  notAskedBecause: refreshed.outcome === "not-asked" ? refreshed.because : null,
+  verifiedAt: lastHeard(purchase),
+  changes,
+  refreshAt,
+  queuePaused: refreshed.outcome === "waiting" ? pauseJson(refreshed.health) : null,
+});
+
+const rowText = ({ refreshed, purchase, changes }: Row, wait: boolean, moment: Instant): readonly Lines[] => [
+  `${purchase.store} ${purchase.environment} purchase ${purchase.key}  ${productsOf(purchase).join(", ")}`,
+  [
+    `verified ${timeOrNull(lastHeard(purchase)) ?? "never"}`,
+    ...(wait || refreshed.outcome !== "waiting"
+      ? outcomeText(refreshed, changes, moment)
+      : ["queued to be asked about now"]),
+  ],
+];
+
 export const presentRefresh = (
   application: Application,
   customer: StoredCustomer,
-  report: RefreshProgress,
+  refreshes: readonly RefreshedPurchase[],
   moment: Instant,
   { wait }: { readonly wait: boolean },
 ): Answer => {
-  const rows = report.purchases.map((refreshed) => {
-    const { before } = refreshed;
-    const after = "after" in refreshed ? refreshed.after : before;
-    const states = (purchase: Purchase) => statesOf(customer, purchase, application, moment);
-    const changes = changesOf(states(before.purchase), states(after.purchase));
-    return { refreshed, purchase: after.purchase, refreshAt: after.ask?.at ?? null, changes };
-  });
+  const rows = refreshes.map((refreshed) => rowOf(application, customer, refreshed, moment));
   return {
-    unfinished: wait && report.purchases.some(isUnfinished),
+    unfinished: wait && refreshes.some(isUnfinished),
     json: {
       applicationIdentifier: application.identifier,
       customerIdentifier: customer.identifier,
-      purchases: rows.map(({ refreshed, purchase, refreshAt, changes }) => ({
-        store: purchase.store,
-        environment: purchase.environment,
-        key: purchase.key,
-        productIdentifiers: productsOf(purchase),
-        outcome: refreshed.outcome,
-        notAskedBecause: refreshed.outcome === "not-asked" ? refreshed.because : null,
-        verifiedAt: lastHeard(purchase),
-        changes,
-        refreshAt,
-        queuePaused:
-          refreshed.outcome === "waiting"
-            ? pauseJson(healthFor(report.healths, askingOf(application, refreshed.after)))
-            : null,
-      })),
+      purchases: rows.map(rowJson),
     },
     text: [
       `Customer ${customer.identifier} of ${application.name}`,
-      [
-        rows.length === 0 && "no purchases",
-        ...rows.flatMap(({ refreshed, purchase, changes }) => [
-          `${purchase.store} ${purchase.environment} purchase ${purchase.key}  ${productsOf(purchase).join(", ")}`,
-          [
-            `verified ${timeOrNull(lastHeard(purchase)) ?? "never"}`,
-            ...(wait || refreshed.outcome !== "waiting"
-              ? outcomeText(refreshed, changes, report, application, moment)
-              : ["queued to be asked about now"]),
-          ],
-        ]),
-      ],
+      [rows.length === 0 && "no purchases", ...rows.flatMap((row) => rowText(row, wait, moment))],
     ],
   };
 };

@@ -11,7 +11,7 @@ const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer => {
   const { store, environment } = purchases[0] ?? aPurchase();
   const application = applicationId("0198c0de-0000-7000-8000-000000000001");
   const queue = { application, store, environment, bundleOrPackage: "com.example.trails" };
-  const asking = { outcome: "due", at: NOW + 20 * DAY, because: "renewal", queue } as const;
+  const asking = { outcome: "due", at: NOW + 20 * DAY, because: "renewal", queue, health: null } as const;
   return aReportedCustomer(purchases, {
     asking: new Map(purchases.map((purchase) => [referenceText(purchase), asking])),
   });

@@ -3,14 +3,6 @@ import { close, listen } from "../../local/server.ts";
 
 export const CALLER = "arn:aws:sts::123456789012:assumed-role/Operators/ada@example.com";
 
-/** A Security Token Service that names every caller alike. */
-export interface TokenService {
-  readonly endpoint: string;
-  /** Authorization headers of its requests. */
-  readonly asked: string[];
-  stop(): Promise<void>;
-}
-
 /** @param arn null: it refuses the request */
 export const stsAnswer = (arn: string | null) => ({
   status: arn === null ? 403 : 200,
@@ -21,8 +13,9 @@ export const stsAnswer = (arn: string | null) => ({
       : `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult><Arn>${arn}</Arn><UserId>AIDA</UserId><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`,
 });
 
-/** @param arn null: it refuses every request */
-export const startTokenService = async (arn: string | null = CALLER): Promise<TokenService> => {
+/** A Security Token Service that names every caller alike. @param arn null: it refuses every request */
+export const startTokenService = async (arn: string | null = CALLER) => {
+  /** Authorization headers of its requests. */
   const asked: string[] = [];
   const { status, type, body } = stsAnswer(arn);
   const server = createServer((request, response) => {

@@ -35,51 +35,39 @@ export const subscriptionManifest = () => {
 };
 
 /** Purchases in the kit's stores, each linked once to an account of its own. */
-export interface Subscribers {
-  /** Buys on iOS in production, without a link. */
-  buyOnIos(goods?: Partial<IosGoods>): Promise<PersonsPurchases>;
-  linkOnIos(purchases: PersonsPurchases, account: string): Promise<void>;
-  /** @returns changes the purchase in its store */
-  onIos(account: string, goods?: Partial<IosGoods>): Promise<(change: RequestedChange) => Promise<unknown>>;
-  onAndroid(account: string): Promise<(change: RequestedAndroidChange) => void>;
-  /** The account's one entitlement. */
-  read(account: string): Promise<CustomerEntitlement>;
-}
-
-export const subscribersOf = (kit: Kit, app: TestApplication): Subscribers => {
+export const subscribersOf = (kit: Kit, app: TestApplication) => {
   const { key, bundleIdentifier, packageName } = app;
-  const buyOnIos: Subscribers["buyOnIos"] = async (goods = {}) =>
+  /** Buys on iOS in production, without a link. */
+  const buyOnIos = async (goods: Partial<IosGoods> = {}) =>
     kit.ios.buy({
       bundleIdentifier,
       appAppleIdentifier: 1_234_567_890,
       environment: "production",
       transactions: [{ productIdentifier: "monthly", period: "P1M", ...goods }],
     });
-  const linkOnIos: Subscribers["linkOnIos"] = async (purchases, account) => {
+  const linkOnIos = async (purchases: PersonsPurchases, account: string): Promise<void> => {
     const body = { ...purchases, applicationAccountIdentifier: account };
     expect(await kit.call("linkIosStoreCustomer", { key, body })).toMatchObject({ status: 200 });
   };
   return {
     buyOnIos,
     linkOnIos,
-    onIos: async (account, goods) => {
-      const purchases = await buyOnIos(goods);
+    /** @returns changes the purchase in its store */
+    onIos: async (account: string) => {
+      const purchases = await buyOnIos();
       await linkOnIos(purchases, account);
       const [original = ""] = purchases.originalTransactionIdentifiers;
-      return async (change) => kit.ios.change(original, change);
+      return async (change: RequestedChange) => kit.ios.change(original, change);
     },
-    onAndroid: async (account) => {
+    onAndroid: async (account: string) => {
       const purchaseToken = app.buyOnAndroid();
-      const body = {
-        packageName,
-        purchaseToken,
-        productKind: "subscription",
-        applicationAccountIdentifier: account,
-      };
+      const link = { packageName, purchaseToken, productKind: "subscription" };
+      const body = { ...link, applicationAccountIdentifier: account };
       expect(await kit.call("linkAndroidStoreCustomer", { key, body })).toMatchObject({ status: 200 });
-      return (change) => void kit.android.change(purchaseToken, change);
+      return (change: RequestedAndroidChange) => void kit.android.change(purchaseToken, change);
     },
-    read: async (account) => {
+    /** The account's one entitlement. */
+    read: async (account: string): Promise<CustomerEntitlement> => {
       const path = { applicationAccountIdentifier: account };
       const { body } = await kit.call("readAccountEntitlements", { key, path });
       const [shown, ...others] = body.entitlements ?? [];
@@ -88,6 +76,7 @@ export const subscribersOf = (kit: Kit, app: TestApplication): Subscribers => {
     },
   };
 };
+export type Subscribers = ReturnType<typeof subscribersOf>;
 
 /** End of an entitlement's access, in milliseconds since 1970. */
 export const endOf = ({ expiresAt }: CustomerEntitlement): number => Date.parse(expiresAt ?? "");

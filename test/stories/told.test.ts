@@ -9,9 +9,9 @@ import { parse } from "yaml";
 import { storeRequest, type StoreRequest } from "../../lib/contract/store-request.ts";
 import { HOUR } from "../../lib/duration.ts";
 import { close, listen } from "../../local/server.ts";
-import { runOperator } from "../../operator/program.ts";
 import { startKit, type Kit } from "../../testing/kit.ts";
 import type { TestApplication } from "../../testing/test-application.ts";
+import { operate } from "../operator/run-operator.ts";
 import { subscribersOf, subscriptionManifest, type Subscribers } from "./subscriber.ts";
 
 /** The tutorial's receiver, and another destination that takes every message. */
@@ -38,16 +38,7 @@ const [, RECEIVER = ""] =
 
 /** Runs a command of the operator on the kit's table; expects that it is done. */
 const operator = async (...words: readonly string[]): Promise<string> => {
-  let [out, err] = ["", ""];
-  const code = await runOperator(words, {
-    environment: process.env,
-    now: kit.clock.now,
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-    waitForIndex: () => Promise.resolve(),
-    wait: () => Promise.resolve(),
-    ask: null,
-  });
+  const { code, out, err } = await operate(words, { now: kit.clock.now });
   expect([words, code, code === 0 ? "" : err]).toEqual([words, 0, ""]);
   return out;
 };

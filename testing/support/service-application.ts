@@ -137,8 +137,11 @@ export const applicationsOf =
       entitlements: { premium: { displayName: "Premium" }, basics: {}, maps: { displayName: "Maps" } },
       products,
     };
-    const trusted = [originOf(androidRoot), allowedDestinations(destinations)] as const;
-    const applied = await createApplication(table, manifestFrom(manifest, ...trusted), Date.now);
+    const trust = {
+      trustsOrigin: originOf(androidRoot),
+      allowsDestination: allowedDestinations(destinations),
+    };
+    const applied = await createApplication(table, manifestFrom(manifest, trust), Date.now);
     const goods = { productIdentifier: "premium", basePlanIdentifier: "monthly" };
     return {
       ...applied,

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
-import { auditEntry } from "../../lib/administration/reports/audit.ts";
+import { auditEntry, type HashAccounts } from "../../lib/administration/acts/audit.ts";
 import { eraseCustomer, unlinkCustomer, type Operations } from "../../lib/administration/acts/operations.ts";
 import {
   tellsChanges,
@@ -33,7 +33,7 @@ import { writeCustomerChange } from "../../lib/table/customers/write-customer-ch
 import type { ChangeData } from "../../lib/telling/change.ts";
 import type { KeyedHash } from "../../lib/telling/change-table.ts";
 import { tellChanges, type TellingReport, type TellingRun } from "../../lib/telling/tell-changes.ts";
-import { operationsOn } from "../../operator/composition.ts";
+import { operationsOn } from "../../operator/session.ts";
 import { anApplication, directoryOf } from "./application.ts";
 import { aLine, aPurchase, DAY, NOW, proven } from "./stores/purchases.ts";
 import type { TestTable } from "./table/table.ts";
@@ -126,7 +126,9 @@ export const createWorld = (
     now,
     claimsPerAccount,
   };
-  const operations = operationsOn(table, { now, pause, waitForIndex, newEntry: uuid, keyedHash }, () =>
+  const hashAccounts: HashAccounts = (of, accounts) =>
+    Promise.all(accounts.map((account) => keyedHash(of, account)));
+  const operations = operationsOn(table, { now, pause, waitForIndex, hashAccounts, keyedHash }, () =>
     Promise.resolve(tellsChanges(application)),
   );
   const submit: World["submit"] = ({ purchases = [], acknowledgementDue = null, ...facts }, claim = null) =>
@@ -186,8 +188,8 @@ export const createWorld = (
       const { living } = await customers.findCustomers(identifier, [named]);
       const [stored] = living.values();
       if (stored === undefined) throw new Error("Nobody is there.");
-      const entry = auditEntry("erase", now(), AUTHORITY, { customer: stored.identifier });
-      await operations.table.end(identifier, stored, { entryIdentifier: uuid(), entry });
+      const act = auditEntry("erase", now(), AUTHORITY, { customer: stored.identifier });
+      await operations.table.end(identifier, stored, act);
     },
     items: async () => (await table.items(identifier)).filter(({ pk }) => String(pk).includes(identifier)),
   };

@@ -1,5 +1,5 @@
 import { storesOf, type Application, type StoreReference } from "../../applications/application.ts";
-import type { Audited } from "./audit-entry.ts";
+import type { Audited } from "./audit.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import { pause, tryAgain } from "../../pause.ts";
 import { differenceOf, type ApplicationChange } from "../manifest/difference.ts";
@@ -10,7 +10,7 @@ export interface StoreRegistration extends StoreReference {
   readonly application: ApplicationId;
 }
 
-/** An application as read. Every change increments its version. */
+/** Every change increments its version. */
 export interface StoredApplication {
   readonly application: Application;
   readonly version: number;
@@ -44,19 +44,12 @@ export type ApplyOutcome =
   | { readonly outcome: "registered_elsewhere"; readonly registrations: readonly StoreRegistration[] }
   | Exclude<SaveOutcome, { outcome: "saved" }>;
 
-/** Throws to refuse a change of an existing application; then nothing is written. */
-export type Approve = (before: Application, after: Application) => Promise<void>;
-
-export interface Applying {
-  /** Unset: every change is approved. */
-  readonly approve?: Approve;
-  /** Makes the audit entry of a change; unset: no operator applies. */
-  readonly audit?: (
-    before: Application | null,
-    after: Application,
-    changes: readonly ApplicationChange[],
-  ) => Promise<Audited>;
-}
+/** Makes the audit entry of a change, or throws to refuse the change. `before` null: a new application. */
+export type BeginApply = (
+  before: Application | null,
+  after: Application,
+  changes: readonly ApplicationChange[],
+) => Promise<Audited>;
 
 const ATTEMPTS = 5;
 
@@ -64,7 +57,7 @@ const applyOnce = async (
   manifest: Manifest,
   newIdentifier: ApplicationId,
   applications: ApplicationStore,
-  { approve, audit }: Applying,
+  begin?: BeginApply,
 ): Promise<ApplyOutcome> => {
   const registrations = await applications.registrationsOf(storesOf(manifest));
   const owners = new Set(registrations.map(({ application }) => application));
@@ -89,11 +82,10 @@ const applyOnce = async (
     changes,
   } as const;
   if (changes.length === 0) return applied;
-  if (before !== null) await approve?.(before.application, after);
   const saved = await applications.save(
     before,
     after,
-    await audit?.(before?.application ?? null, after, changes),
+    await begin?.(before?.application ?? null, after, changes),
   );
   return saved.outcome === "saved" ? applied : saved;
 };
@@ -107,11 +99,11 @@ export const applyManifest = async (
   manifest: Manifest,
   newIdentifier: ApplicationId,
   applications: ApplicationStore,
-  applying: Applying = {},
+  begin?: BeginApply,
 ): Promise<ApplyOutcome> => {
   if (manifest.identifier === null && storesOf(manifest).length === 0) return { outcome: "nothing_names_it" };
   const applied = await tryAgain(ATTEMPTS, pause, async () => {
-    const outcome = await applyOnce(manifest, newIdentifier, applications, applying);
+    const outcome = await applyOnce(manifest, newIdentifier, applications, begin);
     return outcome.outcome === "changed_meanwhile" ? "conflict" : outcome;
   });
   return applied === "conflict" ? { outcome: "changed_meanwhile" } : applied;

@@ -1,7 +1,7 @@
 import type { Application } from "../../applications/application.ts";
 import type { WebhookDestination } from "../../applications/destination.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { Audited } from "./audit-entry.ts";
+import type { Audited } from "./audit.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import type { DeliveryQueue, DestinationReference } from "../../delivery/delivery-queue.ts";
 import { secretOf, secretText } from "../../delivery/webhook-secret.ts";
@@ -50,10 +50,8 @@ export interface DestinationTable {
 }
 
 /**
- * Rotates a webhook's secret. The previous secret also signs for a day; older ones do not. The
- * new secret is derived before anything is written, so that no secret takes effect without being shown.
- *
- * @returns null: the destination has changed since it was read
+ * Rotates a webhook's secret. The previous one also signs for a day; older ones do not. The new one is derived before
+ * anything is written: none takes effect without being shown. Null: the destination has changed since it was read.
  */
 export const rotateSecret = async (
   secrets: Pick<DestinationTable, "setSecretEpochs">,

@@ -9,7 +9,7 @@ import type {
 import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
-import type { Audited } from "./audit-entry.ts";
+import type { Audited } from "./audit.ts";
 
 /** Reads and writes of the operator alone; no function may send the writes. */
 export interface OperationTable {
@@ -20,10 +20,7 @@ export interface OperationTable {
     link: Link | null,
     audit: Audited,
   ): Promise<"written" | "conflict">;
-  /**
-   * Deletes a customer: requests that name it are refused, and nothing can be written for it any more. `bury` then
-   * replaces what it owned.
-   */
+  /** Deletes a customer: requests that name it are refused. `bury` then replaces what it owned. */
   end(application: ApplicationId, customer: StoredCustomer, audit: Audited): Promise<"written" | "conflict">;
   forget(application: ApplicationId, aliases: readonly CustomerId[]): Promise<void>;
   transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;
@@ -33,7 +30,6 @@ export interface OperationTable {
 
 export interface CustomerPage {
   readonly customers: readonly CustomerId[];
-  /** Accounts that the customers are linked to. */
   readonly accounts: readonly AccountId[];
 }
 
@@ -43,16 +39,10 @@ export interface Ownership {
   readonly identities: readonly OwnedIdentity[];
 }
 
-export interface OwnedIdentity extends Pick<StoredIdentity, "item" | "customer"> {
+interface OwnedIdentity extends Pick<StoredIdentity, "item" | "customer"> {
   /** The identity that the item's key names; null: this version does not know its kind. */
-  readonly identity: NamedIdentity | null;
-}
-
-export interface NamedIdentity {
-  readonly store: string;
-  readonly kind: IdentityReference["kind"];
-  readonly environment: string;
-  readonly value: string;
+  readonly identity:
+    (Record<"store" | "environment" | "value", string> & Pick<IdentityReference, "kind">) | null;
 }
 
 /** Finds all that a customer owns, through an index that may lag. */

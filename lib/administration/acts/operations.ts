@@ -5,16 +5,22 @@ import type { Link, StoredCustomer } from "../../customers/storing/records.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
-import type { AuditAction, Audited } from "./audit-entry.ts";
 import { again, type Pause } from "../../pause.ts";
-import { auditEntry, type AuditTable, type Authority, type HashAccounts } from "../reports/audit.ts";
+import {
+  auditEntry,
+  type AuditAction,
+  type Audited,
+  type AuditSubject,
+  type AuditTable,
+  type Authority,
+  type HashAccounts,
+} from "./audit.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
 
 /**
- * Removes erased customers from what was told. Empties the changes of every account that was told to have them, and
- * keeps only each account's last version, under a keyed hash. If the application still tells changes, makes those
- * accounts due for a look instead, so that the teller first tells that the customers are gone. Safe to repeat after an
- * interruption.
+ * Removes erased customers from what was told: empties the changes of every account that was told to have them, and keeps
+ * each account's last version, under a keyed hash. If the application still tells changes, makes those accounts due for a
+ * look instead, so that the teller first tells that the customers are gone. Safe to repeat.
  */
 export type ForgetTold = (
   application: ApplicationId,
@@ -24,16 +30,10 @@ export type ForgetTold = (
   begin: () => Promise<void>,
 ) => Promise<number>;
 
-/** Whom a message must name to be deleted: one of the customers, or the account. */
-interface ErasedNames {
-  readonly customers: readonly CustomerId[];
-  readonly account: AccountId | null;
-}
-
-/** Deletes the pending store requests about an erased customer or account. Safe to repeat after an interruption. */
+/** Deletes the pending store requests that name one of the erased customers, or the account. Safe to repeat. */
 export type ForgetRequests = (
   application: ApplicationId,
-  names: ErasedNames,
+  names: { readonly customers: readonly CustomerId[]; readonly account: AccountId | null },
   begin: () => Promise<void>,
 ) => Promise<number>;
 
@@ -51,7 +51,6 @@ export interface Operations {
   readonly pause: Pause;
   /** Waits as long as the owner index may lag behind the table. */
   readonly waitForIndex: () => Promise<void>;
-  readonly newEntry: () => string;
 }
 
 const ATTEMPTS = 20;
@@ -59,27 +58,30 @@ const ATTEMPTS = 20;
 /** Index reads in a row that find nothing, with a wait between them, before an erasure counts as complete. */
 const EMPTY_LOOKS = 3;
 
-export const withCustomer = async <Outcome, Gone>(
+/** Acts on a customer, again after a conflict. `stored` null: it is gone; what remains is found under the identifier. */
+export const withCustomer = async <Outcome>(
   { customers, pause }: Operations,
   application: ApplicationId,
   identifier: CustomerId,
-  act: (customer: StoredCustomer) => Promise<Outcome | "conflict">,
-  whereGone: (end: CustomerId) => Gone,
-): Promise<Outcome | Gone> =>
-  again<Outcome | Gone>(ATTEMPTS, pause, async () => {
+  act: (stored: StoredCustomer | null, identifier: CustomerId) => Promise<Outcome | "conflict">,
+) =>
+  again<Outcome>(ATTEMPTS, pause, async () => {
     const { living, gone } = await customers.findCustomers(application, [identifier]);
     const end = gone.get(identifier);
-    if (end !== undefined) return whereGone(end);
+    if (end !== undefined) return act(null, end);
     const customer = living.get(identifier);
-    return customer === undefined ? "conflict" : act(customer);
+    return customer === undefined ? "conflict" : act(customer, customer.identifier);
   });
 
-const entryOf = (
-  { now, newEntry }: Pick<Operations, "now" | "newEntry">,
+const entryAbout = async (
+  { hashAccounts, now }: Operations,
+  application: ApplicationId,
   action: AuditAction,
   authority: Authority,
-  about: Parameters<typeof auditEntry>[3],
-): Audited => ({ entryIdentifier: newEntry(), entry: auditEntry(action, now(), authority, about) });
+  accounts: readonly AccountId[],
+  about: AuditSubject,
+): Promise<Audited> =>
+  auditEntry(action, now(), authority, { ...about, accounts: await hashAccounts(application, accounts) });
 
 type Unlinking =
   | { readonly outcome: "unlinked"; readonly account: AccountId | null }
@@ -103,13 +105,9 @@ export const unlinkCustomer = async (
   // A move takes two transactions. After a conflict on the second, the next attempt reads the new link and completes it,
   // under the entry of the first.
   let begun: { readonly from: AccountId | null; readonly audited: Audited } | undefined;
-  const audited = async (action: "unlink" | "move", { identifier, link }: StoredCustomer, what: string) => {
-    const named = [...new Set([link?.account, to].filter((account) => account != null))];
-    const accounts = await operations.hashAccounts(application, named);
-    return entryOf(operations, action, authority, { customer: identifier, accounts, what: [what] });
-  };
-  const unlink = async (stored: StoredCustomer): Promise<Unlinking | "conflict"> => {
-    const { link } = stored;
+  const unlink = async (stored: StoredCustomer | null): Promise<Unlinking | "conflict" | null> => {
+    if (stored === null) return null;
+    const { identifier, link } = stored;
     const isThere = to !== null && link?.account === to;
     if (isThere && !stored.unsettled) return { outcome: "unlinked", account: begun?.from ?? to };
     if (link === null && to === null) return { outcome: "not_linked" };
@@ -119,8 +117,10 @@ export const unlinkCustomer = async (
     if (!isExpected && !isThere) return { outcome: "linked_otherwise" };
     if (begun === undefined || !isThere) {
       const linked = link === null ? "was linked to no account" : `was linked by a ${link.assertedBy}`;
-      const what = isThere ? "completes an interrupted move" : linked;
-      const act = await audited(to === null ? "unlink" : "move", stored, what);
+      const about = { customer: identifier, what: [isThere ? "completes an interrupted move" : linked] };
+      const accounts = [...new Set([link?.account, to].filter((account) => account != null))];
+      const action = to === null ? "unlink" : "move";
+      const act = await entryAbout(operations, application, action, authority, accounts, about);
       begun = { from: link?.account ?? null, audited: act };
     }
     const { from, audited: act } = begun;
@@ -129,7 +129,7 @@ export const unlinkCustomer = async (
     const written = await operations.table.relink(application, stored, isThere ? link : moving, act);
     return written === "conflict" ? written : { outcome: "unlinked", account: from };
   };
-  return withCustomer(operations, application, customer, unlink, () => null);
+  return withCustomer(operations, application, customer, unlink);
 };
 
 export interface Erasure {
@@ -138,31 +138,24 @@ export interface Erasure {
   readonly aliases: number;
 }
 
-/** The customer is not linked to the given account. */
-const LEFT = Symbol("left");
-
-/** Deletes a customer, unless it is gone: what remains of it is still found under its identifier. */
+/** Deletes a customer, unless it is gone. Null: it is not linked to the given account. */
 const endCustomer = (
   operations: Operations,
   application: ApplicationId,
   customer: CustomerId,
   authority: Authority,
-  account: AccountId | undefined,
+  of: AccountId | undefined,
 ) =>
-  withCustomer(
-    operations,
-    application,
-    customer,
-    async (stored) => {
-      const { identifier, link } = stored;
-      if (account !== undefined && link?.account !== account) return LEFT;
-      const accounts = await operations.hashAccounts(application, link === null ? [] : [link.account]);
-      const act = entryOf(operations, "erase", authority, { customer: identifier, accounts });
-      const written = await operations.table.end(application, stored, act);
-      return written === "conflict" ? written : { identifier, left: link?.account ?? null, wasThere: true };
-    },
-    (identifier) => ({ identifier, left: null, wasThere: false }),
-  );
+  withCustomer(operations, application, customer, async (stored, identifier) => {
+    if (stored === null) return { identifier, account: null, wasThere: false };
+    const account = stored.link?.account ?? null;
+    if (of !== undefined && account !== of) return null;
+    const about = { customer: identifier };
+    const accounts = account === null ? [] : [account];
+    const act = await entryAbout(operations, application, "erase", authority, accounts, about);
+    const written = await operations.table.end(application, stored, act);
+    return written === "conflict" ? written : { identifier, account, wasThere: true };
+  });
 
 /** Replaces all that a deleted customer owned by tombstones, until the index lists nothing more. */
 const buryOwned = async (
@@ -174,11 +167,7 @@ const buryOwned = async (
 ) => {
   const [purchases, identities] = [new Set<string>(), new Set<string>()];
   const aliases = new Set<CustomerId>();
-  const counts = (): Erasure => ({
-    purchases: purchases.size,
-    identities: identities.size,
-    aliases: aliases.size,
-  });
+  const counts = () => ({ purchases: purchases.size, identities: identities.size, aliases: aliases.size });
   const erasedUntil = now() + ERASURE_BLOCKS_MILLISECONDS;
   for (let empty = 0; empty < EMPTY_LOOKS;) {
     if (empty > 0) await waitForIndex();
@@ -212,23 +201,23 @@ export const eraseCustomer = async (
   progress: (erased: Erasure) => void,
   { account }: { readonly account?: AccountId } = {},
 ): Promise<Erasure | null> => {
+  const { audit, forgetRequests, forgetTold, table, now } = operations;
   const ended = await endCustomer(operations, application, customer, authority, account);
-  if (ended === LEFT) return null;
-  const { identifier, left, wasThere } = ended;
+  if (ended === null) return null;
+  const { identifier, wasThere } = ended;
   let isRecorded = wasThere;
   /** Also records who completes an interrupted erasure. */
   const recordCompletion = async (): Promise<void> => {
     if (isRecorded) return;
     isRecorded = true;
     const about = { customer: identifier, what: ["completes an interrupted erasure"] };
-    await operations.audit.record(application, entryOf(operations, "erase", authority, about));
+    await audit.record(application, auditEntry("erase", now(), authority, about));
   };
   const buried = await buryOwned(operations, application, identifier, recordCompletion, progress);
   const { aliases, erased } = buried;
   const customers = [identifier, ...aliases];
-  const { forgetRequests, forgetTold, table, now } = operations;
   const requests = await forgetRequests(application, { customers, account: null }, recordCompletion);
-  const told = await forgetTold(application, customers, left, now(), recordCompletion);
+  const told = await forgetTold(application, customers, ended.account, now(), recordCompletion);
   // Aliases go last: purchases stored for them are found through them.
   await table.forget(application, aliases);
   const all = erased.purchases + erased.identities + erased.aliases + requests + told;
@@ -236,8 +225,8 @@ export const eraseCustomer = async (
 };
 
 /**
- * Deletes the pending store requests that name the account, also those about a customer that has moved since. Completes the
- * erasure of an account, after that of its customers. Audited if there is any.
+ * Completes the erasure of an account, after that of its customers: deletes the pending store requests that name it, also
+ * those about a customer that has moved since. Audited if there is any.
  */
 export const forgetAccountRequests = (
   operations: Operations,
@@ -246,7 +235,7 @@ export const forgetAccountRequests = (
   authority: Authority,
 ): Promise<number> =>
   operations.forgetRequests(application, { customers: [], account }, async () => {
-    const accounts = await operations.hashAccounts(application, [account]);
-    const what = ["begun: pending store requests of the account"];
-    await operations.audit.record(application, entryOf(operations, "erase", authority, { accounts, what }));
+    const about = { what: ["begun: pending store requests of the account"] };
+    const act = await entryAbout(operations, application, "erase", authority, [account], about);
+    await operations.audit.record(application, act);
   });

@@ -6,27 +6,9 @@ import { SECOND } from "../../duration.ts";
 import { lastHeard } from "../../entitlements/next-ask.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { NotAskedReason } from "../reports/asking.ts";
-import { purchasesOf, queueOne, resumingOnce, type Refreshing } from "./refresh.ts";
+import { createQueueing, purchasesOf, type Refreshing } from "./refresh.ts";
 
-export interface ApplicationRefresh {
-  readonly customers: number;
-  readonly queued: number;
-  readonly alreadyQueued: number;
-  /** Purchases that their store reported at or after `since`. */
-  readonly recent: number;
-  /** Purchases that are not asked about, by store and reason. */
-  readonly notAsked: readonly {
-    readonly store: Store;
-    readonly because: NotAskedReason;
-    readonly count: number;
-  }[];
-  readonly until: Instant | null;
-}
-
-/**
- * Spreads the due times of each bundle or package at a steady rate from a moment on, so that scheduled questions stay
- * ahead.
- */
+/** Due times of each bundle or package at a steady rate from a moment on, so that scheduled questions stay ahead. */
 const createSchedule = (from: Instant) => {
   const taken = new Map<string, number>();
   return ({ purchase: { store, environment }, bundleOrPackage }: StoredPurchase) => {
@@ -41,9 +23,22 @@ const createSchedule = (from: Instant) => {
   };
 };
 
+const noRefresh = () => ({
+  customers: 0,
+  queued: 0,
+  alreadyQueued: 0,
+  /** Purchases that their store reported at or after `since`. */
+  recent: 0,
+  /** Purchases that are not asked about, by store and reason. */
+  notAsked: new Array<{ readonly store: Store; readonly because: NotAskedReason; count: number }>(),
+  /** Due time of the last question; null: none is queued. */
+  until: null as Instant | null,
+});
+export type ApplicationRefresh = Readonly<ReturnType<typeof noRefresh>>;
+
 /**
- * Queues the purchases of all customers, at most {@link ASKED_PER_SECOND} of a bundle or package. To resume, repeat it with the
- * same `since`: purchases asked about meanwhile, or due earlier, are skipped.
+ * Queues the purchases of all customers, at the pace of the service. To resume, repeat it with the same `since`: purchases
+ * asked about meanwhile, or due earlier, are skipped.
  */
 export const queueApplication = async (
   refreshing: Refreshing,
@@ -54,30 +49,27 @@ export const queueApplication = async (
   const { customers, table, now } = refreshing;
   const { identifier } = application;
   const nextSlot = createSchedule(now());
-  const resume = resumingOnce(refreshing);
-  const done = { customers: 0, queued: 0, alreadyQueued: 0, recent: 0 };
-  const notAsked = new Map<string, ApplicationRefresh["notAsked"][number]>();
-  let until: Instant | null = null;
-  const sofar = (): ApplicationRefresh => ({ ...done, notAsked: [...notAsked.values()], until });
+  const queue = createQueueing(refreshing, application);
+  const done = noRefresh();
 
   const queueNext = async (found: StoredPurchase): Promise<void> => {
-    const { purchase } = found;
-    if (only !== null && purchase.store !== only) return;
-    if (lastHeard(purchase) >= since) {
+    const { store } = found.purchase;
+    if (only !== null && store !== only) return;
+    if (lastHeard(found.purchase) >= since) {
       done.recent += 1;
       return;
     }
     const slot = nextSlot(found);
-    const one = await queueOne(refreshing, application, found, slot.dueAt, resume);
+    const one = await queue(found, slot.dueAt);
     if (one?.outcome === "not-asked") {
       const { because } = one;
-      const name = `${purchase.store} ${because}`;
-      const count = (notAsked.get(name)?.count ?? 0) + 1;
-      notAsked.set(name, { store: purchase.store, because, count });
+      const same = done.notAsked.find((other) => other.store === store && other.because === because);
+      if (same === undefined) done.notAsked.push({ store, because, count: 1 });
+      else same.count += 1;
     } else if (one?.isNew === true) {
       slot.take();
       done.queued += 1;
-      until = Math.max(until ?? 0, one.dueAt);
+      done.until = Math.max(done.until ?? 0, one.dueAt);
     } else if (one !== null) done.alreadyQueued += 1;
   };
 
@@ -89,7 +81,7 @@ export const queueApplication = async (
       if (stored === undefined) continue;
       for (const found of await purchasesOf(refreshing, application, stored)) await queueNext(found);
     }
-    progress(sofar());
+    progress(done);
   }
-  return sofar();
+  return done;
 };

@@ -10,14 +10,13 @@ import { referenceText, type PurchaseReference } from "../../entitlements/purcha
 import type { Instant } from "../../entitlements/time.ts";
 import type { CustomerId } from "../../identifiers.ts";
 import { compare } from "../../order.ts";
-import { again, type Pause } from "../../pause.ts";
+import { again, pause } from "../../pause.ts";
 import {
-  askingOf,
-  healthFor,
-  healthsOf,
+  createAskings,
   iosStoreSourceOf,
   queueText,
   whyAndroidIsNotAsked,
+  type Asking,
   type NotAskedReason,
 } from "../reports/asking.ts";
 import type { FindOwnership, OperationTable } from "./operation-table.ts";
@@ -28,7 +27,6 @@ export interface Refreshing {
   readonly table: Pick<OperationTable, "customerPages">;
   readonly queue: Pick<AskQueues, "sourceOf" | "set" | "resume" | "healthOf">;
   readonly now: () => Instant;
-  readonly pause: Pause;
   readonly wait: (milliseconds: number) => Promise<void>;
 }
 
@@ -58,51 +56,45 @@ const read = async (
 ): Promise<ReadonlyMap<string, StoredPurchase>> =>
   (await customers.findFacts(identifier, [], references, now())).purchases;
 
-type Resume = (queue: StoreInEnvironment) => Promise<void>;
-
-export const resumingOnce = ({ queue }: Refreshing): Resume => {
+/**
+ * Sets purchases' questions to a time, unless they are due earlier, and resumes a paused queue once. Null: the purchase is
+ * gone.
+ */
+export const createQueueing = (refreshing: Refreshing, application: Application) => {
+  const { queue, now } = refreshing;
   const resumed = new Set<string>();
-  return async (reference) => {
+  const resume = async (reference: StoreInEnvironment): Promise<void> => {
     const text = queueText(reference);
     if (resumed.has(text)) return;
     resumed.add(text);
     await queue.resume(reference);
   };
-};
-
-/** Sets a purchase's question to a time, unless it is due earlier. Null: the purchase is gone. */
-export const queueOne = async (
-  refreshing: Refreshing,
-  application: Application,
-  found: StoredPurchase,
-  dueAt: Instant,
-  resume: Resume,
-): Promise<QueuedPurchase | null> => {
-  let before = found;
-  return again<QueuedPurchase | null>(ATTEMPTS, refreshing.pause, async (attempt) => {
-    if (attempt > 1) {
-      const known = await read(refreshing, application, [before.purchase]);
-      const now = known.get(referenceText(before.purchase));
-      if (now === undefined) return null;
-      before = now;
-    }
-    const source = await sourceFor(refreshing, application, before);
-    // The worker may have moved a question between two reads.
-    const isSure = source !== "token-gone" || attempt > 1;
-    if (typeof source === "string" && isSure) return { before, outcome: "not-asked", because: source };
-    if (typeof source !== "string") {
+  return async (found: StoredPurchase, dueAt: Instant): Promise<QueuedPurchase | null> => {
+    let before = found;
+    return again<QueuedPurchase | null>(ATTEMPTS, pause, async (attempt) => {
+      if (attempt > 1) {
+        const known = await read(refreshing, application, [before.purchase]);
+        const current = known.get(referenceText(before.purchase));
+        if (current === undefined) return null;
+        before = current;
+      }
+      const source = await sourceFor(refreshing, application, before);
+      // The worker may have moved a question between two reads.
+      if (source === "token-gone" && attempt === 1) return "conflict";
+      if (typeof source === "string") return { before, outcome: "not-asked", because: source };
       const { store, environment } = before.purchase;
       const bundleOrPackage = bundleOrPackageOf(source);
       // The worker must not find the queue paused.
       await resume({ application: application.identifier, store, environment, bundleOrPackage });
-      const waiting = queuedAsk(before, refreshing.now());
+      const waiting = queuedAsk(before, now());
       const at = Math.min(dueAt, waiting?.at ?? Infinity);
       const ask = { at, because: "requested" } as const;
-      const written = await refreshing.queue.set(application.identifier, before, ask, source);
-      if (written === "written") return { before, outcome: "queued", isNew: at !== waiting?.at, dueAt: at };
-    }
-    return "conflict";
-  });
+      const written = await queue.set(application.identifier, before, ask, source);
+      return written === "written"
+        ? { before, outcome: "queued", isNew: at !== waiting?.at, dueAt: at }
+        : "conflict";
+    });
+  };
 };
 
 /** A customer's purchases: those that the index lists, and newer ones that only the holdings have. */
@@ -120,10 +112,7 @@ export const purchasesOf = async (
   );
 };
 
-/**
- * Queues all purchases of a customer, so that their stores are asked now. The service's worker asks, so limits of the
- * stores hold. A paused queue is resumed. Null: there is no such customer.
- */
+/** Queues all purchases of a customer, so that the service's worker asks now. Null: there is no such customer. */
 export const queueCustomer = async (
   refreshing: Refreshing,
   application: Application,
@@ -131,96 +120,74 @@ export const queueCustomer = async (
   begin: (customer: StoredCustomer) => Promise<void>,
 ) => {
   const { customers, now } = refreshing;
-  const resume = resumingOnce(refreshing);
   const { living } = await customers.findCustomers(application.identifier, [identifier]);
   const customer = living.get(identifier);
   if (customer === undefined) return null;
   await begin(customer);
+  const queue = createQueueing(refreshing, application);
   const queued: QueuedPurchase[] = [];
   for (const found of await purchasesOf(refreshing, application, customer)) {
-    const one = await queueOne(refreshing, application, found, now(), resume);
+    const one = await queue(found, now());
     if (one !== null) queued.push(one);
   }
   return { customer, purchases: queued };
 };
 
-/** Outcome for one purchase; `before` is as it was, `after` as it is now. */
+/**
+ * Outcome for one purchase; `before` is as it was, `after` as it is now. `answered`: by its store, or an Android purchase
+ * that was verified less than a minute before. `dropped`: its store no longer knows it. `unanswered`: the store is asked
+ * again at `after.ask`; null: never, it is over. `waiting`: it is still in the queue, which has this health.
+ */
 export type RefreshedPurchase = { readonly before: StoredPurchase } & (
   | { readonly outcome: "not-asked"; readonly because: NotAskedReason }
   | { readonly outcome: "erased" }
-  | {
-      /**
-       * `answered`: by its store, or an Android purchase that was verified less than a minute before. `dropped`: its store no
-       * longer knows it. `unanswered`: the store is asked again at `after.ask`; null: never, it is over. `waiting`: it is
-       * still in the queue.
-       */
-      readonly outcome: "answered" | "dropped" | "unanswered" | "waiting";
-      readonly after: StoredPurchase;
-    }
+  | { readonly outcome: "answered" | "dropped" | "unanswered"; readonly after: StoredPurchase }
+  | { readonly outcome: "waiting"; readonly after: StoredPurchase; readonly health: Asking["health"] }
 );
-
-const outcomeOf = (
-  queued: QueuedPurchase,
-  after: StoredPurchase | undefined,
-  moment: Instant,
-): RefreshedPurchase => {
-  const { before } = queued;
-  if (queued.outcome === "not-asked") return { before, outcome: "not-asked", because: queued.because };
-  if (after === undefined) return { before, outcome: "erased" };
-  const { purchase, ask } = after;
-  if (ask?.because === "requested") return { before, after, outcome: "waiting" };
-  if (ask?.because === "no-answer") return { before, after, outcome: "unanswered" };
-  if (ask !== null || lastHeard(purchase) > lastHeard(before.purchase))
-    return { before, after, outcome: "answered" };
-  const isExpected = nextAsk(purchase, moment, true) !== null;
-  return { before, after, outcome: isExpected ? "dropped" : "unanswered" };
-};
 
 const readRefreshes = async (
   refreshing: Refreshing,
   application: Application,
   queued: readonly QueuedPurchase[],
-) => {
+): Promise<readonly RefreshedPurchase[]> => {
   const asked = queued.filter(({ outcome }) => outcome === "queued").map(({ before }) => before.purchase);
   const known = asked.length === 0 ? new Map() : await read(refreshing, application, asked);
   const moment = refreshing.now();
-  const purchases = queued.map((one) =>
-    outcomeOf(one, known.get(referenceText(one.before.purchase)), moment),
-  );
-  const waiting = purchases.filter(({ outcome }) => outcome === "waiting");
-  return {
-    purchases,
-    healths: await healthsOf(
-      refreshing.queue,
-      waiting.map((one) => askingOf(application, "after" in one ? one.after : one.before)),
-    ),
+  const askings = createAskings(refreshing.queue, application);
+  const outcomeOf = async (one: QueuedPurchase): Promise<RefreshedPurchase> => {
+    const { before } = one;
+    if (one.outcome === "not-asked") return { before, outcome: "not-asked", because: one.because };
+    const after: StoredPurchase | undefined = known.get(referenceText(before.purchase));
+    if (after === undefined) return { before, outcome: "erased" };
+    const { purchase, ask } = after;
+    if (ask?.because === "requested")
+      return { before, after, outcome: "waiting", health: (await askings(after)).health };
+    if (ask?.because === "no-answer") return { before, after, outcome: "unanswered" };
+    if (ask !== null || lastHeard(purchase) > lastHeard(before.purchase))
+      return { before, after, outcome: "answered" };
+    const isExpected = nextAsk(purchase, moment, true) !== null;
+    return { before, after, outcome: isExpected ? "dropped" : "unanswered" };
   };
+  return Promise.all(queued.map(outcomeOf));
 };
-
-export type RefreshProgress = Awaited<ReturnType<typeof readRefreshes>>;
 
 const BETWEEN_LOOKS = SECOND;
 
-/**
- * Waits until the queued purchases were asked about.
- *
- * @param milliseconds longest wait, 0: none; ends early if every queue still waited for is paused for longer
- */
+/** Waits until the queued purchases were asked about, so long at most, or until no queue can be worked off by then. */
 export const awaitRefreshes = async (
   refreshing: Refreshing,
   application: Application,
   queued: readonly QueuedPurchase[],
   milliseconds: number,
-): Promise<RefreshProgress> => {
-  let report = await readRefreshes(refreshing, application, queued);
+): Promise<readonly RefreshedPurchase[]> => {
+  let refreshed = await readRefreshes(refreshing, application, queued);
   for (let left = milliseconds; left > 0; left -= BETWEEN_LOOKS) {
     const end = refreshing.now() + left;
     const waits = (one: RefreshedPurchase): boolean =>
-      one.outcome === "waiting" &&
-      (healthFor(report.healths, askingOf(application, one.after))?.pausedUntil ?? 0) <= end;
-    if (!report.purchases.some(waits)) return report;
+      one.outcome === "waiting" && (one.health?.pausedUntil ?? 0) <= end;
+    if (!refreshed.some(waits)) return refreshed;
     await refreshing.wait(BETWEEN_LOOKS);
-    report = await readRefreshes(refreshing, application, queued);
+    refreshed = await readRefreshes(refreshing, application, queued);
   }
-  return report;
+  return refreshed;
 };

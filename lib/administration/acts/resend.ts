@@ -1,6 +1,6 @@
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../../identifiers.ts";
-import { again, type Pause } from "../../pause.ts";
+import { again, pause } from "../../pause.ts";
 import {
   CHANGES_KEPT_MILLISECONDS,
   dayOf,
@@ -24,10 +24,7 @@ export interface ResendTable {
     application: ApplicationId,
     accounts: readonly AccountId[],
   ): Promise<ReadonlyMap<AccountId, number>>;
-  /**
-   * Makes a version due at a destination, in place of the account's waiting one. `newer`: a newer version was told
-   * meanwhile, or the account was erased, and nothing was written. `conflict`: try again.
-   */
+  /** Makes a version due at a destination, in place of the account's waiting one. `newer`: it is superseded, or erased. */
   deliverAgain(
     destination: DestinationReference,
     version: ToldVersion,
@@ -39,7 +36,6 @@ export interface Resending {
   readonly feed: FeedTable;
   readonly table: ResendTable;
   readonly now: () => Instant;
-  readonly pause: Pause;
   /** Called once the cursor is known to be valid, before anything is delivered. */
   readonly begin?: () => Promise<void>;
 }
@@ -78,10 +74,9 @@ const newestIn = async (
 
 /**
  * Delivers the newest version of each changed account to a destination once more. Safe to repeat; an older version
- * never replaces a newer one. It skips changes of erased accounts.
+ * never replaces a newer one.
  *
- * @throws ServiceError `INVALID_REQUEST` where the cursor is malformed; `CURSOR_EXPIRED` where changes after it are no
- * longer kept
+ * @throws ServiceError `INVALID_REQUEST`: the cursor is malformed; `CURSOR_EXPIRED`: changes after it are no longer kept
  */
 export const resendChanges = async (
   resending: Resending,
@@ -89,7 +84,7 @@ export const resendChanges = async (
   start: ResendStart,
   progress: (done: Resent) => void,
 ): Promise<Resent> => {
-  const { feed, table, now, pause } = resending;
+  const { feed, table, now } = resending;
   const { application } = destination;
   if ("cursor" in start) await readChanges(resending, application, { after: start.cursor, limit: 1 });
   await resending.begin?.();

@@ -1,36 +1,18 @@
 import { tellsChanges, type Application } from "../../applications/application.ts";
 import { DIRECTORY_AGE_MILLISECONDS } from "../../applications/directory.ts";
-import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { SECOND } from "../../duration.ts";
 import { holdingsOf, sameHoldings } from "../../entitlements/holdings.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import type { Look } from "../../telling/change-table.ts";
 import { AT_ONCE, sideBySide } from "../side-by-side.ts";
-import { operatorChange, type CustomerPage, type OperationTable } from "./operation-table.ts";
+import { operatorChange, type OperationTable } from "./operation-table.ts";
 import { withCustomer, type Operations } from "./operations.ts";
 
-/** Where an interrupted scan goes on; null: at the beginning. */
+/** Where an interrupted scan goes on: after this customer; null: at the beginning. */
 export interface Scan {
   readonly after: CustomerId | null;
 }
-
-/** Processes the customers of an application after one, and tells after each page how far it is. */
-const scan = async <Counts>(
-  table: Pick<OperationTable, "customerPages">,
-  application: ApplicationId,
-  after: CustomerId | null,
-  begun: Counts,
-  act: (page: CustomerPage, before: Counts) => Promise<Counts>,
-  progress: (done: Counts & Scan) => void,
-): Promise<Counts> => {
-  let done: Counts & Scan = { ...begun, after };
-  for await (const page of table.customerPages(application, after)) {
-    done = { ...(await act(page, done)), after: page.customers.at(-1) ?? done.after };
-    progress(done);
-  }
-  return done;
-};
 
 const reprojectCustomer = async (
   operations: Operations,
@@ -39,7 +21,8 @@ const reprojectCustomer = async (
 ): Promise<"changed" | "unchanged" | null> => {
   const { findOwnership, write, now } = operations;
   const { identifier: application, catalog } = described;
-  const project = async (stored: StoredCustomer) => {
+  return withCustomer(operations, application, customer, async (stored) => {
+    if (stored === null) return null;
     const { purchases } = await findOwnership(application, stored.identifier);
     // The index may not list the newest purchases yet; the holdings have them.
     const known = [...stored.holdings, ...purchases.map(({ purchase }) => purchase)];
@@ -48,44 +31,30 @@ const reprojectCustomer = async (
     const change = operatorChange(application, stored, { holdings }, now(), tellsChanges(described));
     const written = await write(change);
     return written === "conflict" ? written : "changed";
-  };
-  return withCustomer(operations, application, customer, project, () => null);
+  });
 };
 
-interface Reprojected {
-  readonly customers: number;
-  readonly changed: number;
-}
-
-/**
- * Recomputes the holdings of all customers of an application from their purchases: needed when a changed catalog maps
- * purchases that were not held. Safe to repeat and to run concurrently.
- */
+/** Recomputes all customers' holdings, after a changed catalog maps purchases that were not held. Safe to repeat. */
 export const reprojectApplication = async (
   operations: Operations,
   application: Application,
-  after: CustomerId | null,
-  progress: (done: Reprojected & Scan) => void,
-): Promise<Reprojected> => {
-  const reproject = async ({ customers }: CustomerPage, before: Reprojected): Promise<Reprojected> => {
-    let { changed } = before;
+  { after }: Scan,
+  progress: (done: Scan & { readonly customers: number; readonly changed: number }) => void,
+) => {
+  const done = { customers: 0, changed: 0, after };
+  for await (const { customers } of operations.table.customerPages(application.identifier, after)) {
     await sideBySide(customers, AT_ONCE, async (customer) => {
-      if ((await reprojectCustomer(operations, application, customer)) === "changed") changed += 1;
+      if ((await reprojectCustomer(operations, application, customer)) === "changed") done.changed += 1;
     });
-    return { customers: before.customers + customers.length, changed };
-  };
-  const begun = { customers: 0, changed: 0 };
-  return scan(operations.table, application.identifier, after, begun, reproject, progress);
+    done.customers += customers.length;
+    done.after = customers.at(-1) ?? done.after;
+    progress(done);
+  }
+  return done;
 };
 
 export interface RetellTable extends Pick<OperationTable, "customerPages"> {
   makeDue(application: ApplicationId, looks: readonly Look[]): Promise<void>;
-}
-
-interface Retold {
-  readonly accounts: number;
-  /** Due time of the last look; null: none yet. */
-  readonly until: Instant | null;
 }
 
 /** Accounts made due per second: fewer than a teller handles, which leaves time for new changes. */
@@ -97,20 +66,20 @@ const CLOCKS_DIFFER = 5 * SECOND;
 const KNOWN_EVERYWHERE_MILLISECONDS = DIRECTORY_AGE_MILLISECONDS + CLOCKS_DIFFER;
 
 /**
- * Makes every account of an application due for a look, because a changed catalog may affect all of them. Safe to
- * repeat and to run concurrently. The looks start once all functions know the change, and are spread over time.
+ * Makes every account due for a look, after a change that may affect all: from when all functions know the change, and
+ * spread over time. Safe to repeat. `until`: due time of the last look; null: there is no account.
  */
 export const retellApplication = async (
   table: RetellTable,
   application: ApplicationId,
-  after: CustomerId | null,
+  { after }: Scan,
   now: () => Instant,
-  progress: (done: Retold & Scan) => void,
-): Promise<Retold> => {
+  progress: (done: Scan & { readonly accounts: number }) => void,
+) => {
   const queued = new Set<AccountId>();
-  const queue = async ({ accounts }: CustomerPage, before: Retold): Promise<Retold> => {
+  let [position, until]: [CustomerId | null, Instant | null] = [after, null];
+  for await (const { customers, accounts } of table.customerPages(application, after)) {
     const looks: Look[] = [];
-    let { until } = before;
     for (const account of accounts) {
       if (queued.has(account)) continue;
       queued.add(account);
@@ -119,7 +88,8 @@ export const retellApplication = async (
       looks.push({ account, dueAt: until, cause: null });
     }
     await table.makeDue(application, looks);
-    return { accounts: queued.size, until };
-  };
-  return scan(table, application, after, { accounts: 0, until: null }, queue, progress);
+    position = customers.at(-1) ?? position;
+    progress({ accounts: queued.size, after: position });
+  }
+  return { accounts: queued.size, until };
 };

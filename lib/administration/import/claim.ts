@@ -6,10 +6,7 @@ import type { AccountId } from "../../identifiers.ts";
 
 export const sha256 = (text: string): string => hash("sha256", text, "hex");
 
-/**
- * Name by which a store is asked about a purchase. A `transaction` is an App Store transaction id, the lineage's first or a later one; a
- * `receipt` is a legacy app receipt, which holds one; a `token` is a purchase token; an `order` leads to a token.
- */
+/** Name by which a store is asked about a purchase. A legacy `receipt` holds a transaction id; an `order` leads to a token. */
 export interface PurchaseName {
   readonly kind: "transaction" | "receipt" | "token" | "order";
   readonly value: string;
@@ -81,7 +78,6 @@ export interface PlacedClaim {
   readonly claim: Claim;
 }
 
-/** All claims in the order of the files. */
 export const claimsOf = async function* (source: ImportSource): AsyncGenerator<PlacedClaim> {
   for await (const { file, number, claims } of source.rows())
     for (const claim of claims) yield { file, row: number, claim };

@@ -40,23 +40,17 @@ const lineage = z.object({
 });
 export type AnsweredLineage = z.output<typeof lineage>;
 
-/** How an answer was stored. `conflict`: it names customers of different accounts. */
-export const STORED = ["stored", "erased", "conflict"] as const;
-export type Stored = (typeof STORED)[number];
-
-/** How a link went. `elsewhere`: another account has the customer. */
-export const LINKED = ["linked", "elsewhere", "erased"] as const;
-export type Linked = (typeof LINKED)[number];
-
 const answered = z.object({
   ...place.shape,
   outcome: z.literal("answered"),
-  stored: z.enum(STORED),
+  /** `conflict`: the answer names customers of different accounts. */
+  stored: z.enum(["stored", "erased", "conflict"]),
   lineages: z.array(lineage),
   /** Other lineages of the files that the store says are the same person's. */
   samePerson: z.array(sha),
 });
 export type AnsweredEntry = z.output<typeof answered>;
+export type Stored = AnsweredEntry["stored"];
 
 /** Outcomes after which a run that goes on asks again. */
 const OPEN = ["unanswered", "stopped", "unconfigured", "unverified"] as const;
@@ -66,7 +60,9 @@ const unanswered = z.object({
 });
 export type UnansweredOutcome = z.output<typeof unanswered>["outcome"];
 
-const linked = z.object({ ...place.shape, linked: z.enum(LINKED) });
+/** `elsewhere`: another account has the customer. */
+const linked = z.object({ ...place.shape, linked: z.enum(["linked", "elsewhere", "erased"]) });
+export type Linked = z.output<typeof linked>["linked"];
 
 const journalEntry = z.union([answered, unanswered, linked]);
 export type JournalEntry = z.output<typeof journalEntry>;

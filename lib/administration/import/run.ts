@@ -25,7 +25,6 @@ export interface ImportRun extends Omit<Asking, "onClaim" | "onAsked"> {
   readonly source: ImportSource;
   /** Accounts of purchases that the files give to several, by the purchase's key in the table. */
   readonly decided: ReadonlyMap<string, AccountId>;
-  /** Receives every difference, one at a time. */
   readonly onDifference: (difference: Difference) => void;
   readonly progress: (progress: Progress) => void;
 }

@@ -28,7 +28,6 @@ const partOf = (
   fields: Object.fromEntries(Object.entries(entry).filter(([field]) => !naming.includes(field))),
 });
 
-/** Fields that name a product. */
 export const PRODUCT_NAME = ["store", "productIdentifier", "basePlanIdentifier", "purchaseOptionIdentifier"];
 
 const partsOf = (of: Application): ReadonlyMap<string, Part> => {
@@ -49,10 +48,7 @@ const differingFields = (before: Part["fields"], after: Part["fields"]): Applica
     .map((field) => ({ field, before: before[field] ?? null, after: after[field] ?? null }))
     .filter((field) => JSON.stringify(field.before) !== JSON.stringify(field.after));
 
-/**
- * Changes that turn `before` (null: no application yet) into `after`; empty if they are the same. The order of parts does
- * not matter.
- */
+/** Changes that turn `before` (null: no application yet) into `after`, in whatever order their parts are. */
 export const differenceOf = (
   before: Application | null,
   after: Application,
@@ -76,7 +72,6 @@ export const differenceOf = (
 
 const SIGNS: Readonly<Record<ApplicationChange["kind"], string>> = { added: "+", changed: "~", removed: "-" };
 
-/** Kind and name of a change, without its fields. */
 export const changeHead = ({ kind, subject, name }: ApplicationChange): string =>
   `${SIGNS[kind]} ${subject} ${name}`;
 

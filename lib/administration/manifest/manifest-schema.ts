@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Destination } from "../../applications/destination.ts";
-import { forwardsTo, isForwardedHere } from "../../applications/application.ts";
+import { isForwardedHere } from "../../applications/application.ts";
 import {
   ANDROID_STORE_FIELDS,
   APPLICATION_FIELDS,
@@ -9,10 +9,7 @@ import {
   withDefaults,
 } from "../../applications/fields.ts";
 import { applicationId } from "../../identifiers.ts";
-import type { TrustsOrigin } from "../../stores/android-store/workload-identity.ts";
-import type { AllowsDestination } from "../../delivery/allowed-destinations.ts";
-import { checkDestinationUrl } from "../../delivery/webhook/destination-url.ts";
-import { isMapping, name, shapeOf } from "./manifest-values.ts";
+import { destinationUrl, either, isMapping, name, shapeOf, type ManifestTrust } from "./manifest-values.ts";
 
 /**
  * A rule on some fields, checked even if others are invalid, so that all problems are reported together.
@@ -28,49 +25,40 @@ const rule = <Fields extends string>(fields: readonly [Fields, ...Fields[]], mes
 
 const DEFAULT_ENVIRONMENTS = IOS_STORE_FIELDS.environments.default;
 
-const iosStore = z
-  .strictObject(shapeOf(IOS_STORE_FIELDS))
-  .refine(
-    ({ appAppleIdentifier, environments = DEFAULT_ENVIRONMENTS }) =>
-      appAppleIdentifier !== undefined || !environments.includes("production"),
-    rule(["appAppleIdentifier", "environments"], "is required where production is accepted"),
-  )
-  .refine(
-    ({ environments = DEFAULT_ENVIRONMENTS, xcodeCertificates }) =>
-      !environments.includes("xcode") || xcodeCertificates !== undefined,
-    rule(["xcodeCertificates", "environments"], "is required where environments includes xcode"),
-  )
-  .refine(
-    ({ environments = DEFAULT_ENVIRONMENTS, serverApi }) =>
-      serverApi === undefined || environments.some((environment) => environment !== "xcode"),
-    rule(
-      ["serverApi", "environments"],
-      "is not possible where only xcode is accepted: the App Store knows no purchase made in Xcode",
-    ),
-  )
-  .refine(
-    ({ notifications, serverApi }) =>
-      notifications === undefined || !isForwardedHere({ notifications }) || serverApi !== undefined,
-    rule(
-      ["serverApi", "notifications"],
-      "is required with forwardedBy: only Apple's own history shows what was not forwarded",
-    ),
-  );
-
-const iosStoreAllowing = (allows: AllowsDestination) =>
-  iosStore
-    .superRefine(({ notifications = null }, context) => {
-      const url = forwardsTo({ notifications });
-      const refused = url === null ? null : checkDestinationUrl(url, allows);
-      if (refused === null) return;
-      const path = ["notifications", "forwardTo"];
-      context.addIssue({ code: "custom", path, message: `cannot be used: ${refused}` });
-    })
+const iosStore = (trust: ManifestTrust) =>
+  z
+    .strictObject(shapeOf(IOS_STORE_FIELDS, trust))
+    .refine(
+      ({ appAppleIdentifier, environments = DEFAULT_ENVIRONMENTS }) =>
+        appAppleIdentifier !== undefined || !environments.includes("production"),
+      rule(["appAppleIdentifier", "environments"], "is required where production is accepted"),
+    )
+    .refine(
+      ({ environments = DEFAULT_ENVIRONMENTS, xcodeCertificates }) =>
+        !environments.includes("xcode") || xcodeCertificates !== undefined,
+      rule(["xcodeCertificates", "environments"], "is required where environments includes xcode"),
+    )
+    .refine(
+      ({ environments = DEFAULT_ENVIRONMENTS, serverApi }) =>
+        serverApi === undefined || environments.some((environment) => environment !== "xcode"),
+      rule(
+        ["serverApi", "environments"],
+        "is not possible where only xcode is accepted: the App Store knows no purchase made in Xcode",
+      ),
+    )
+    .refine(
+      ({ notifications, serverApi }) =>
+        notifications === undefined || !isForwardedHere({ notifications }) || serverApi !== undefined,
+      rule(
+        ["serverApi", "notifications"],
+        "is required with forwardedBy: only Apple's own history shows what was not forwarded",
+      ),
+    )
     .transform((store) => withDefaults(IOS_STORE_FIELDS, store));
 
-const androidStore = (trustsOrigin: TrustsOrigin) =>
+const androidStore = (trust: ManifestTrust) =>
   z
-    .strictObject(shapeOf(ANDROID_STORE_FIELDS, trustsOrigin))
+    .strictObject(shapeOf(ANDROID_STORE_FIELDS, trust))
     .transform((store) => withDefaults(ANDROID_STORE_FIELDS, store));
 
 const product = z
@@ -108,22 +96,21 @@ const destinationName = z
 
 const EVENT_BUS = /^arn:aws[a-z-]*:events:[a-z0-9-]+:\d{12}:event-bus\/[A-Za-z0-9/._-]{1,256}$/;
 
-const destination = (allows: AllowsDestination) =>
+const destination = (trust: ManifestTrust) =>
   z
     .strictObject({
       name: destinationName,
-      url: z.string().optional(),
+      url: destinationUrl(trust).optional(),
       eventBus: z.string().regex(EVENT_BUS, "must be the ARN of an EventBridge event bus").optional(),
     })
-    .transform(({ name, url, eventBus }, context): Destination => {
-      if (url !== undefined && eventBus === undefined) {
-        const refused = checkDestinationUrl(url, allows);
-        if (refused === null) return { name, url, secretEpochs: [] };
-        context.addIssue({ code: "custom", path: ["url"], message: `cannot be used: ${refused}` });
-      } else if (url === undefined && eventBus !== undefined) return { name, eventBus };
-      else context.addIssue({ code: "custom", message: "must have either a url or an eventBus" });
-      return z.NEVER;
-    });
+    .transform(({ name, url, eventBus }, context): Destination =>
+      either(
+        url === undefined ? undefined : { name, url, secretEpochs: [] },
+        eventBus === undefined ? undefined : { name, eventBus },
+        context,
+        "must have either a url or an eventBus",
+      ),
+    );
 
 /** Each change writes one delivery item per destination in its own transaction. */
 const DESTINATIONS = 5;
@@ -131,7 +118,7 @@ const DESTINATIONS = 5;
 const uuid = z.uuid("must be a UUID").transform((text) => applicationId(text.toLowerCase()));
 
 /** Schema of a manifest; rules across its parts are checked by `readManifest`. */
-export const manifestSchema = (trustsOrigin: TrustsOrigin, allowsDestination: AllowsDestination) =>
+export const manifestSchema = (trust: ManifestTrust) =>
   z.strictObject({
     application: z
       .strictObject({ identifier: uuid.optional(), ...shapeOf(APPLICATION_FIELDS) })
@@ -139,14 +126,11 @@ export const manifestSchema = (trustsOrigin: TrustsOrigin, allowsDestination: Al
         identifier,
         ...withDefaults(APPLICATION_FIELDS, given),
       })),
-    destinations: z
-      .array(destination(allowsDestination))
-      .max(DESTINATIONS, `must be at most ${DESTINATIONS}`)
-      .optional(),
+    destinations: z.array(destination(trust)).max(DESTINATIONS, `must be at most ${DESTINATIONS}`).optional(),
     stores: z
       .strictObject({
-        "ios-store": z.array(iosStoreAllowing(allowsDestination)).optional(),
-        "android-store": z.array(androidStore(trustsOrigin)).optional(),
+        "ios-store": z.array(iosStore(trust)).optional(),
+        "android-store": z.array(androidStore(trust)).optional(),
       })
       .optional(),
     entitlements: z.record(name, z.strictObject({ displayName: name.optional() }).nullable()).optional(),
@@ -162,7 +146,6 @@ const EXPECTED: Readonly<Record<string, string>> = {
   record: "a mapping",
 };
 
-/** Fields of the mapping that an issue is about. */
 const fieldsOf = ({ inst }: z.core.$ZodRawIssue): readonly string[] =>
   inst instanceof z.ZodObject ? Object.keys(inst.shape) : [];
 

@@ -1,5 +1,7 @@
 import * as z from "zod";
 import type { Field, Fields, ValueOf, IosStoreNotifications } from "../../applications/fields.ts";
+import { ALLOWS_NONE, type AllowsDestination } from "../../delivery/allowed-destinations.ts";
+import { checkDestinationUrl } from "../../delivery/webhook/destination-url.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../duration.ts";
 import { parsePeriod, type Period } from "../../entitlements/time.ts";
 import type { AndroidStoreCredential } from "../../stores/android-store/credentials.ts";
@@ -56,7 +58,7 @@ const text = (longest: number) =>
 export const name = text(256);
 
 /** The one of two values that is given; both, or neither, are refused. */
-const either = <One, Other>(
+export const either = <One, Other>(
   one: One | undefined,
   other: Other | undefined,
   context: z.RefinementCtx,
@@ -122,18 +124,36 @@ const serverApi = withoutSecret(
   "store the text of the .p8 file in Secrets Manager and name it here as secret: <its name>",
 );
 
-const iosNotifications = z
-  .strictObject({ forwardedBy: z.literal(true).optional(), forwardTo: z.string().optional() })
-  .transform(({ forwardedBy, forwardTo }, context): IosStoreNotifications =>
-    either(
-      forwardedBy && { forwardedBy },
-      forwardTo === undefined ? undefined : { forwardTo },
-      context,
-      "must be either { forwardedBy: true } or { forwardTo: <URL> }",
-    ),
-  );
+/** What else than the stores' and public addresses a manifest may name: what a run on one machine needs. */
+export interface ManifestTrust {
+  /** Origins besides Google's from which a workload identity may request tokens. */
+  readonly trustsOrigin: TrustsOrigin;
+  /** Webhooks that may have a private address or plain HTTP. */
+  readonly allowsDestination: AllowsDestination;
+}
 
-const workloadIdentity = (trustsOrigin: TrustsOrigin) =>
+export const TRUSTS_NOTHING: ManifestTrust = { trustsOrigin: () => false, allowsDestination: ALLOWS_NONE };
+
+/** A URL to which messages are sent. */
+export const destinationUrl = ({ allowsDestination }: ManifestTrust) =>
+  z.string().superRefine((url, context) => {
+    const refused = checkDestinationUrl(url, allowsDestination);
+    if (refused !== null) context.addIssue({ code: "custom", message: `cannot be used: ${refused}` });
+  });
+
+const iosNotifications = (trust: ManifestTrust) =>
+  z
+    .strictObject({ forwardedBy: z.literal(true).optional(), forwardTo: destinationUrl(trust).optional() })
+    .transform(({ forwardedBy, forwardTo }, context): IosStoreNotifications =>
+      either(
+        forwardedBy && { forwardedBy },
+        forwardTo === undefined ? undefined : { forwardTo },
+        context,
+        "must be either { forwardedBy: true } or { forwardTo: <URL> }",
+      ),
+    );
+
+const workloadIdentity = ({ trustsOrigin }: ManifestTrust) =>
   z.unknown().transform((value, context): WorkloadIdentity => {
     const reading = readWorkloadIdentity(value, trustsOrigin);
     if (reading.outcome === "valid") return reading.identity;
@@ -142,11 +162,11 @@ const workloadIdentity = (trustsOrigin: TrustsOrigin) =>
     return z.NEVER;
   });
 
-const androidCredential = (trustsOrigin: TrustsOrigin) =>
+const androidCredential = (trust: ManifestTrust) =>
   withoutSecret(
     z.strictObject({
       secret: secretName.optional(),
-      workloadIdentity: workloadIdentity(trustsOrigin).optional(),
+      workloadIdentity: workloadIdentity(trust).optional(),
     }),
     "store the service account's JSON in Secrets Manager and name it here as { secret: <its name> }",
   ).transform(({ secret, workloadIdentity }, context): AndroidStoreCredential =>
@@ -188,7 +208,7 @@ const duration = (longest: number, example: number) =>
     `must be an ISO 8601 duration from PT0S to ${durationText(longest)}, such as ${durationText(example)}`,
   );
 
-const schemaOf = (field: Field, trustsOrigin: TrustsOrigin): z.ZodType => {
+const schemaOf = (field: Field, trust: ManifestTrust): z.ZodType => {
   switch (field.kind) {
     case "name":
       return name;
@@ -213,9 +233,9 @@ const schemaOf = (field: Field, trustsOrigin: TrustsOrigin): z.ZodType => {
     case "appStoreServerKey":
       return serverApi;
     case "iosStoreNotifications":
-      return iosNotifications;
+      return iosNotifications(trust);
     case "androidStoreCredential":
-      return androidCredential(trustsOrigin);
+      return androidCredential(trust);
     case "androidStoreNotifications":
       return notifications;
   }
@@ -230,11 +250,11 @@ type Shape<Named extends Fields> = {
 /** Schemas of the fields as a manifest writes them, for `z.strictObject`. */
 export const shapeOf = <Named extends Fields>(
   fields: Named,
-  trustsOrigin: TrustsOrigin = () => false,
+  trust: ManifestTrust = TRUSTS_NOTHING,
 ): Shape<Named> =>
   Object.fromEntries(
     Object.entries(fields).map(([name, field]) => {
-      const schema = schemaOf(field, trustsOrigin);
+      const schema = schemaOf(field, trust);
       return [name, field.default === undefined ? schema : schema.optional()];
     }),
   ) as Shape<Named>;

@@ -2,11 +2,9 @@ import type * as z from "zod";
 import type { Application } from "../../applications/application.ts";
 import { catalogOf } from "../../entitlements/catalog.ts";
 import type { ApplicationId } from "../../identifiers.ts";
-import type { TrustsOrigin } from "../../stores/android-store/workload-identity.ts";
-import { ALLOWS_NONE, type AllowsDestination } from "../../delivery/allowed-destinations.ts";
 import { PRODUCT_NAME } from "./difference.ts";
 import { manifestSchema, messageOf } from "./manifest-schema.ts";
-import { isMapping } from "./manifest-values.ts";
+import { isMapping, TRUSTS_NOTHING, type ManifestTrust } from "./manifest-values.ts";
 import { invalid, readYaml, type Invalid, type ManifestProblem, type YamlPath } from "./manifest-yaml.ts";
 
 /** An application as its operator describes it in one file; the identifier is optional. */
@@ -31,7 +29,6 @@ const shapeProblems = (error: z.ZodError): Problem[] =>
 const member = (value: unknown, key: string): unknown =>
   isMapping(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 
-/** The mappings in a list, with their paths. */
 const entriesOf = (data: unknown, path: readonly string[]) => {
   const list = path.reduce(member, data);
   return (Array.isArray(list) ? list : []).flatMap((entry: unknown, index) =>
@@ -91,21 +88,12 @@ const pathText = (path: YamlPath): string =>
     )
     .join("");
 
-/**
- * Reads a manifest from YAML and reports all problems together. No message quotes a credential's value.
- *
- * @param trustsOrigin origins besides Google's from which a workload identity may request tokens; unset: none
- * @param allowsDestination webhooks that may have a private address or plain HTTP; unset: none
- */
-export const readManifest = (
-  text: string,
-  trustsOrigin: TrustsOrigin = () => false,
-  allowsDestination: AllowsDestination = ALLOWS_NONE,
-): ManifestReading => {
+/** Reads a manifest from YAML and reports all problems together. No message quotes a credential's value. */
+export const readManifest = (text: string, trust: Partial<ManifestTrust> = {}): ManifestReading => {
   const yaml = readYaml(text);
   if (yaml.outcome === "invalid") return yaml;
   const { data, lineOf } = yaml;
-  const schema = manifestSchema(trustsOrigin, allowsDestination);
+  const schema = manifestSchema({ ...TRUSTS_NOTHING, ...trust });
   const read = schema.safeParse(data, { error: messageOf });
   // Those between parts are found in the raw data, to be reported together with those of the schema.
   const problems = [

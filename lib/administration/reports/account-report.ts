@@ -1,85 +1,121 @@
-import type { Application } from "../../applications/application.ts";
-import type { AssertedBy } from "../../contract/schemas.ts";
-import type { StoredCustomer } from "../../customers/storing/records.ts";
+import { tellsChanges, type Application } from "../../applications/application.ts";
+import type { Link, StoredCustomer } from "../../customers/storing/records.ts";
 import { accountHoldings, eachOnce, type CustomerTable } from "../../customers/storing/customer-table.ts";
 import { entitlementsAt } from "../../entitlements/entitlements.ts";
 import type { Holding } from "../../entitlements/holding.ts";
 import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AskQueues } from "../../customers/asking/ask-queue.ts";
-import type { AccountId, CustomerId } from "../../identifiers.ts";
+import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
+import type { AccountDelivery, Delivery, DestinationReference } from "../../delivery/delivery-queue.ts";
 import { compare } from "../../order.ts";
-import { askingOf, healthsOf, type Asking } from "./asking.ts";
+import type { Change, ChangePlace } from "../../telling/change.ts";
+import type { Told } from "../../telling/change-table.ts";
+import { createAskings, type Asking } from "./asking.ts";
 import type { FindOwnership } from "../acts/operation-table.ts";
-import { loadToldReport, type ToldTable } from "./told-report.ts";
 
-export interface ReportedCustomer {
-  readonly customerIdentifier: CustomerId;
-  readonly assertedBy: AssertedBy;
-  readonly linkedAt: Instant;
-  readonly createdAt: Instant;
-  readonly aliases: readonly CustomerId[];
-  readonly purchases: readonly Purchase[];
-  /** Next store query of each purchase, by `referenceText`. */
-  readonly asking: ReadonlyMap<string, Asking>;
+type WaitingVersion = Pick<AccountDelivery & Delivery, "version" | "since" | "tries" | "nextTryAt">;
+
+export interface ToldTable {
+  /** Null: nothing was told, or the account was erased since. */
+  toldOf(application: ApplicationId, account: AccountId): Promise<Told | null>;
+  /** Null: the change is no longer kept. */
+  changeAt(application: ApplicationId, place: ChangePlace): Promise<Change | null>;
+  /** Null: nothing of the account waits. */
+  waitingOf(destination: DestinationReference, account: AccountId): Promise<WaitingVersion | null>;
+  /** Time of the account's first look among the oldest due ones; null: it has none there. */
+  lookDueSince(application: ApplicationId, account: AccountId, moment: Instant): Promise<Instant | null>;
 }
 
-export const reportedHoldings = (
-  customers: readonly Pick<ReportedCustomer, "customerIdentifier" | "assertedBy" | "purchases">[],
-): readonly Holding[] =>
-  customers.flatMap(({ customerIdentifier, assertedBy, purchases }) =>
-    purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
-  );
+/** Null: the application tells no changes, and told none of the account. */
+const loadToldReport = async (
+  table: ToldTable,
+  application: Application,
+  account: AccountId,
+  moment: Instant,
+) => {
+  const { identifier, destinations } = application;
+  const told = await table.toldOf(identifier, account);
+  if (told === null && !tellsChanges(application)) return null;
+  const [change, lookDueSince, waiting] = await Promise.all([
+    told?.last == null ? null : table.changeAt(identifier, told.last),
+    table.lookDueSince(identifier, account, moment),
+    Promise.all(
+      destinations.map(async ({ name }) => ({
+        name,
+        waiting: await table.waitingOf({ application: identifier, destination: name }, account),
+      })),
+    ),
+  ]);
+  return {
+    last:
+      told === null || told.version === 0
+        ? null
+        : { version: told.version, change, entitlements: [...told.digest.entitlements.keys()].sort() },
+    /** Time of the due look; null: none is due. */
+    lookDueSince,
+    /** The next look that time alone makes due; null: time alone changes nothing. */
+    nextLookAt: told?.lookAt ?? null,
+    destinations: waiting,
+  };
+};
+export type ToldReport = NonNullable<Awaited<ReturnType<typeof loadToldReport>>>;
 
 export interface Reports {
   readonly customers: Pick<CustomerTable, "findAccount" | "findCustomers">;
   readonly findOwnership: FindOwnership;
   readonly queue: Pick<AskQueues, "healthOf">;
-}
-
-export interface AccountReports extends Reports {
   readonly told: ToldTable;
 }
 
-/** A customer's link and all that it owns. */
+type Askings = ReturnType<typeof createAskings>;
+
 const reportOf = async (
-  { findOwnership }: Pick<Reports, "findOwnership">,
-  application: Application,
+  { findOwnership }: Reports,
+  { identifier: application }: Application,
   { identifier, createdAt, link }: StoredCustomer,
+  askings: Askings,
 ) => {
-  const { purchases, aliases, identities } = await findOwnership(application.identifier, identifier);
+  const { purchases, aliases, identities } = await findOwnership(application, identifier);
+  const owned = purchases.map(({ purchase }) => purchase);
+  const asking = purchases.map(
+    async (stored) => [referenceText(stored.purchase), await askings(stored)] as const,
+  );
   return {
     customerIdentifier: identifier,
     createdAt,
     link,
     aliases: aliases.map((alias) => alias.identifier).sort(compare),
     identities: identities.flatMap(({ identity }) => identity ?? []),
-    purchases: purchases
-      .map(({ purchase }) => purchase)
-      .sort((a, b) => compare(referenceText(a), referenceText(b))),
-    asking: new Map<string, Asking>(
-      purchases.map((stored) => [referenceText(stored.purchase), askingOf(application, stored)]),
-    ),
+    purchases: owned.sort((a, b) => compare(referenceText(a), referenceText(b))) as readonly Purchase[],
+    /** What is asked about each purchase next, by `referenceText`. */
+    asking: new Map(await Promise.all(asking)) as ReadonlyMap<string, Asking>,
   };
 };
+export type CustomerReport = Awaited<ReturnType<typeof reportOf>>;
+
+export type ReportedCustomer = CustomerReport & { readonly link: Link };
+
+export const reportedHoldings = (customers: readonly ReportedCustomer[]): readonly Holding[] =>
+  customers.flatMap(({ customerIdentifier, link: { assertedBy }, purchases }) =>
+    purchases.map((purchase): Holding => ({ customerIdentifier, assertedBy, purchase })),
+  );
 
 /** Reads a customer, or the one it was merged into; null if there is none. */
 export const loadCustomerReport = async (
   reports: Reports,
   application: Application,
   customer: CustomerId,
-) => {
+): Promise<CustomerReport | null> => {
   const { living } = await reports.customers.findCustomers(application.identifier, [customer]);
   const stored = living.get(customer);
   if (stored === undefined) return null;
-  const report = await reportOf(reports, application, stored);
-  return { ...report, healths: await healthsOf(reports.queue, [...report.asking.values()]) };
+  return reportOf(reports, application, stored, createAskings(reports.queue, application));
 };
-export type CustomerReport = NonNullable<Awaited<ReturnType<typeof loadCustomerReport>>>;
 
 /** Reads an account with all purchases of its customers; an unknown account has no customers. */
 export const loadAccountReport = async (
-  reports: AccountReports,
+  reports: Reports,
   application: Application,
   account: AccountId,
   moment: Instant,
@@ -90,11 +126,11 @@ export const loadAccountReport = async (
     application.identifier,
     linked.map(({ customer }) => customer),
   );
+  const askings = createAskings(queue, application);
   const reported = await Promise.all(
     eachOnce(living).map(async (stored): Promise<ReportedCustomer[]> => {
-      if (stored.link === null) return [];
-      const { link, identities, ...owned } = await reportOf(reports, application, stored);
-      return [{ ...owned, assertedBy: stored.link.assertedBy, linkedAt: stored.link.linkedAt }];
+      const { link } = stored;
+      return link === null ? [] : [{ ...(await reportOf(reports, application, stored, askings)), link }];
     }),
   );
   const all: readonly ReportedCustomer[] = reported
@@ -104,10 +140,6 @@ export const loadAccountReport = async (
     application: { identifier: application.identifier, name: application.name },
     account,
     customers: all,
-    healths: await healthsOf(
-      queue,
-      all.flatMap(({ asking }) => [...asking.values()]),
-    ),
     /** As `readAccountEntitlements` would answer at the moment. */
     entitlements: entitlementsAt(moment, accountHoldings(linked), application),
     /** Changes told and pending; null: none are told, and none were told of it. */

@@ -27,7 +27,8 @@ export const NOT_ASKED = {
 } as const;
 export type NotAskedReason = keyof typeof NOT_ASKED;
 
-export type Asking =
+/** When a purchase's store is asked about it next and why, or why it is not. */
+export type Question =
   /** `queue`: that of its bundle or package. */
   | {
       readonly outcome: "due";
@@ -36,6 +37,9 @@ export type Asking =
       readonly queue: StoreInEnvironment;
     }
   | { readonly outcome: "none"; readonly because: NotAskedReason };
+
+/** A question with the health of the queue in which it waits; null: it waits in none. */
+export type Asking = Question & { readonly health: QueueHealth<PauseReason> | null };
 
 type Known = Pick<StoredPurchase, "purchase" | "ask" | "bundleOrPackage">;
 
@@ -68,8 +72,7 @@ export const whyAndroidIsNotAsked = (
   return isOneTime ? "voided-list" : "dropped";
 };
 
-/** When a purchase's store is asked about it next and why, or why it is not. Pure. */
-export const askingOf = (application: Application, stored: Known): Asking => {
+export const questionOf = (application: Application, stored: Known): Question => {
   const { purchase, ask, bundleOrPackage } = stored;
   const source =
     purchase.store === "ios-store"
@@ -89,28 +92,15 @@ export const askingOf = (application: Application, stored: Known): Asking => {
 export const queueText = ({ store, environment, bundleOrPackage }: StoreInEnvironment): string =>
   `${store} ${environment} ${bundleOrPackage}`;
 
-/** Health of the queues of an application, by {@link queueText}. */
-export type QueueHealths = ReadonlyMap<string, QueueHealth<PauseReason>>;
-
-/** Health of the queue in which a purchase waits; undefined: it waits in none. */
-export const healthFor = (
-  healths: QueueHealths,
-  asking: Asking | undefined,
-): QueueHealth<PauseReason> | undefined =>
-  asking?.outcome === "due" ? healths.get(queueText(asking.queue)) : undefined;
-
-export const healthsOf = async (
-  queues: Pick<AskQueues, "healthOf">,
-  askings: readonly Asking[],
-): Promise<QueueHealths> => {
-  const waited = new Map(
-    askings.flatMap((asking) =>
-      asking.outcome === "due" ? [[queueText(asking.queue), asking.queue] as const] : [],
-    ),
-  );
-  return new Map(
-    await Promise.all(
-      [...waited].map(async ([text, queue]) => [text, await queues.healthOf(queue)] as const),
-    ),
-  );
+/** Reads what is asked about purchases of an application next; the health of each queue once. */
+export const createAskings = (queues: Pick<AskQueues, "healthOf">, application: Application) => {
+  const healths = new Map<string, ReturnType<AskQueues["healthOf"]>>();
+  return async (stored: Known): Promise<Asking> => {
+    const question = questionOf(application, stored);
+    if (question.outcome === "none") return { ...question, health: null };
+    const text = queueText(question.queue);
+    const health = healths.get(text) ?? queues.healthOf(question.queue);
+    healths.set(text, health);
+    return { ...question, health: await health };
+  };
 };

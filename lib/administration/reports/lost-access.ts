@@ -3,10 +3,7 @@ import type { Catalog, CatalogProduct } from "../../entitlements/catalog.ts";
 import { plusPeriod, type Instant, type Period } from "../../entitlements/time.ts";
 import { durationText, periodText } from "../manifest/manifest-values.ts";
 
-/**
- * Starts of the shortest and the longest months and years: the first and the last day of each month of four years, one of
- * which is a leap year.
- */
+/** First and last days of the months of four years, with a leap year: the shortest and the longest periods start there. */
 const STARTS: readonly Instant[] = [2025, 2026, 2027, 2028].flatMap((year) =>
   Array.from({ length: 12 }, (_, month) => [Date.UTC(year, month, 1), Date.UTC(year, month + 1, 0)]).flat(),
 );
@@ -48,12 +45,7 @@ const productLosses = (before: Catalog, after: Catalog): string[] => {
   });
 };
 
-interface Accepting {
-  readonly name: string;
-  readonly accepts: readonly string[];
-}
-
-const acceptedBy = ({ iosStore, androidStore }: Application): Accepting[] => [
+const acceptedBy = ({ iosStore, androidStore }: Application) => [
   ...iosStore.map(({ bundleIdentifier, environments, xcodeCertificates }) => ({
     name: `ios-store ${bundleIdentifier}`,
     accepts: [...environments, ...xcodeCertificates.map((certificate) => `certificate ${certificate}`)],
@@ -81,10 +73,7 @@ const leewayLoss = (before: Application, after: Application): string[] =>
       ]
     : [];
 
-/**
- * Access that customers can lose when `after` replaces `before`, in words; empty if every purchase is still accepted and
- * grants at least as much.
- */
+/** Access that customers can lose when `after` replaces `before`, in words. */
 export const lostAccess = (before: Application, after: Application): readonly string[] => [
   ...storeLosses(before, after),
   ...leewayLoss(before, after),

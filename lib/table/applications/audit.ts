@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import type { Audited } from "../../administration/acts/audit-entry.ts";
-import type { AuditTable } from "../../administration/reports/audit.ts";
+import type { Audited, AuditTable } from "../../administration/acts/audit.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 import { queryItems } from "../dynamodb/reads.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Audited } from "../../administration/acts/audit-entry.ts";
+import type { Audited } from "../../administration/acts/audit.ts";
 import type { Credential, CredentialSummary, FindCredential } from "../../applications/credential.ts";
 import { SCOPES } from "../../contract/schemas.ts";
 import type { Instant } from "../../entitlements/time.ts";

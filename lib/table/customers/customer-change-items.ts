@@ -1,4 +1,4 @@
-import type { Audited } from "../../administration/acts/audit-entry.ts";
+import type { Audited } from "../../administration/acts/audit.ts";
 import type { CustomerChange, PurchaseWrite } from "../../customers/storing/customer-change.ts";
 import { CLAIMS_PER_ACCOUNT } from "../../customers/storing/fact-store.ts";
 import type { Link, StoredCustomer, Transfer } from "../../customers/storing/records.ts";

@@ -1,4 +1,4 @@
-import type { Audited } from "../../administration/acts/audit-entry.ts";
+import type { Audited } from "../../administration/acts/audit.ts";
 import type { CustomerChange, PurchaseWrite } from "../../customers/storing/customer-change.ts";
 import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { sameHoldings } from "../../entitlements/holdings.ts";

@@ -1,4 +1,4 @@
-import type { ToldTable } from "../../administration/reports/told-report.ts";
+import type { ToldTable } from "../../administration/reports/account-report.ts";
 import { readItem } from "../dynamodb/reads.ts";
 import type { Table } from "../dynamodb/table.ts";
 import { keys } from "../keys.ts";

@@ -105,16 +105,17 @@ const withoutReceipts = (
   return { claims: named, problems: [...problems, ...bad] };
 };
 
+/** @throws OperatorError */
 export const openSource = async (
   paths: readonly string[],
-  options: ReadingOptions & { readonly names: ColumnNames },
+  options: ReadingOptions & { readonly map: ColumnNames },
 ): Promise<ImportSource> => {
-  const files = await Promise.all(paths.map(async (path) => open(path, options.names)));
+  const files = await Promise.all(paths.map(async (path) => open(path, options.map)));
   const transactionOf = await loadReceiptReader();
   const rows = async function* (): AsyncGenerator<ImportRow> {
     for (const [file, { path, layout, profile }] of files.entries()) {
       let number = 0;
-      for await (const row of readRows(path, layout, options.names)) {
+      for await (const row of readRows(path, layout, options.map)) {
         number += 1;
         const reading =
           row === null ? UNREADABLE : withoutReceipts(profile.read(row, options), transactionOf);

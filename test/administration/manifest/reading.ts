@@ -8,7 +8,7 @@ export const SERVER_API =
   "{ secret: trails/app-store-key, keyIdentifier: 2X9R4HXF34, issuerIdentifier: 57246542-96fe-1a63-e053-0824d011072a }";
 
 export const manifest = (text: string, trustsOrigin?: TrustsOrigin): Manifest => {
-  const reading = readManifest(text, trustsOrigin);
+  const reading = readManifest(text, trustsOrigin && { trustsOrigin });
   if (reading.outcome === "valid") return reading.manifest;
   throw new Error(reading.problems.map(problemText).join("\n"));
 };

@@ -27,7 +27,7 @@ const applied = (changes: object, trustsOrigin?: TrustsOrigin): unknown =>
 
 /** Paths of the problems, within the identity. No message repeats a value. */
 const problemsOf = (workloadIdentity: unknown, trustsOrigin?: TrustsOrigin): string[] => {
-  const reading = readManifest(withIdentity(workloadIdentity), trustsOrigin);
+  const reading = readManifest(withIdentity(workloadIdentity), trustsOrigin && { trustsOrigin });
   if (reading.outcome === "valid") return [];
   expect(reading.problems.map(problemText).join("\n")).not.toMatch(/stranger|SECRET/);
   return reading.problems.map(({ path }) =>

@@ -1,4 +1,4 @@
-import { askingOf, type NotAskedReason } from "../../../lib/administration/reports/asking.ts";
+import { questionOf, type NotAskedReason } from "../../../lib/administration/reports/asking.ts";
 import type { Application, IosStoreConfiguration } from "../../../lib/applications/application.ts";
 import type { StoredPurchase } from "../../../lib/customers/storing/records.ts";
 import { applicationId, customerId, purchaseKey } from "../../../lib/identifiers.ts";
@@ -49,7 +49,7 @@ const other = { bundleIdentifier: "com.example.other" };
 test("a store is asked about a purchase at the time that is stored, by the queue of its bundle", () => {
   const ask = { at: NOW + 20 * DAY, because: "renewal" } as const;
   const queue = { application: APPLICATION, store: "ios-store", environment: "production", bundleOrPackage: BUNDLE };
-  expect(askingOf(own, stored({}, { ask }))).toEqual({ outcome: "due", ...ask, queue });
+  expect(questionOf(own, stored({}, { ask }))).toEqual({ outcome: "due", ...ask, queue });
 });
 
 test.each<[string, NotAskedReason, StoredPurchase, Application?]>([
@@ -67,5 +67,5 @@ test.each<[string, NotAskedReason, StoredPurchase, Application?]>([
   ["where another has replaced it", "replaced", stored({ store, replacedBy: purchaseKey("2") })],
   ["where only another Android purchase names it", "mentioned", stored({ store, lines: [], verifiedAt: 0 })],
 ])("a store is not asked about a purchase %s: %s", (_, because, purchase, application = own) => {
-  expect(askingOf(application, purchase)).toEqual({ outcome: "none", because });
+  expect(questionOf(application, purchase)).toEqual({ outcome: "none", because });
 });

@@ -4,7 +4,7 @@ import { ERASURE_BLOCKS_MILLISECONDS } from "../../../lib/customers/storing/bury
 import { customerId } from "../../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
 import { bury } from "../../../lib/table/customers/burial.ts";
-import { operationsOn } from "../../../operator/composition.ts";
+import { operationsOn } from "../../../operator/session.ts";
 import { anAcknowledgement, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import {

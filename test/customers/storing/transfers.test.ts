@@ -4,7 +4,7 @@ import { storeFacts } from "../../../lib/customers/storing/store-facts.ts";
 import type { AssertedBy } from "../../../lib/contract/schemas.ts";
 import { createAuditTable } from "../../../lib/table/applications/audit.ts";
 import { createOperationTable } from "../../../lib/table/customers/operations.ts";
-import { tellsIn } from "../../../operator/composition.ts";
+import { tellsIn } from "../../../operator/session.ts";
 import { transact } from "../../../lib/table/dynamodb/transactions.ts";
 import { transactionsOf } from "../../../lib/table/customers/write-customer-change.ts";
 import { assertInvariants } from "../../../testing/support/table/invariants.ts";

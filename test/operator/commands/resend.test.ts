@@ -5,7 +5,7 @@ import { createResendTable } from "../../../lib/table/telling/delivery-queue.ts"
 import { createFeedTable } from "../../../lib/table/telling/feed.ts";
 import { readChanges } from "../../../lib/telling/read-changes.ts";
 import { resendChanges, type Resent } from "../../../lib/administration/acts/resend.ts";
-import { resendingOn } from "../../../operator/composition.ts";
+import { resendingOn } from "../../../operator/session.ts";
 import { byCredential, owned, refunded } from "../../../testing/support/world.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "../telling-world.ts";

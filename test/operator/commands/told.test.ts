@@ -174,7 +174,7 @@ describe("application retell", () => {
         makeDue: async (_, looks) => void dueAt.push(...looks.map((look) => look.dueAt)),
       },
       applicationId("a"),
-      null,
+      { after: null },
       () => NOW,
       () => undefined,
     );

@@ -1,5 +1,8 @@
 import { presentAccount } from "../../../operator/text/account.ts";
-import type { ReportedCustomer } from "../../../lib/administration/reports/account-report.ts";
+import {
+  reportedHoldings,
+  type ReportedCustomer,
+} from "../../../lib/administration/reports/account-report.ts";
 import { jsonText, linesText } from "../../../operator/text/answer.ts";
 import { explain } from "../../../operator/text/explanation.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";
@@ -21,7 +24,7 @@ import {
 
 const aCustomer = (purchases: readonly Purchase[]): ReportedCustomer =>
   aReportedCustomer(purchases, {
-    linkedAt: NOW - DAY,
+    link: { account: accountId("user-1"), assertedBy: "client", linkedAt: NOW - DAY },
     createdAt: NOW - 2 * DAY,
     aliases: [customerId("0198c0de-0000-7000-8000-0000000000dd")],
   });
@@ -143,15 +146,8 @@ describe("an account is shown", () => {
     application: { identifier: applicationId("0198c0de-0000-7000-8000-000000000001"), name: "Trail Maps" },
     account: accountId("user-1"),
     customers,
-    healths: new Map(),
     told: null,
-    entitlements: entitlementsAt(
-      NOW,
-      customers.flatMap(({ customerIdentifier, assertedBy, purchases }) =>
-        purchases.map((purchase) => ({ customerIdentifier, assertedBy, purchase })),
-      ),
-      CATALOG,
-    ),
+    entitlements: entitlementsAt(NOW, reportedHoldings(customers), CATALOG),
   });
 
   test("with its customers, purchases and entitlements", () => {

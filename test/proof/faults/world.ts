@@ -82,7 +82,7 @@ export const openWorld = async (
       entitlements: { premium: { displayName: "Premium" }, basics: {}, maps: {} },
       products: PRODUCTS,
     },
-    originOf(rootUrl),
+    { trustsOrigin: originOf(rootUrl) },
   );
   await saveApplication(table, manifest);
   /** Configuration of a process whose requests go through the proxy. */

@@ -1,7 +1,6 @@
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import fc from "fast-check";
-import { v7 as uuid } from "uuid";
-import { auditEntry } from "../../../lib/administration/reports/audit.ts";
+import { auditEntry } from "../../../lib/administration/acts/audit.ts";
 import { ServiceError } from "../../../lib/contract/errors.ts";
 import type { AssertedBy } from "../../../lib/contract/schemas.ts";
 import { eachOnce } from "../../../lib/customers/storing/customer-table.ts";
@@ -127,8 +126,8 @@ export const act = async (world: World, table: MemoryTable, happens: Happening):
   if (happens.does === "move") return world.unlink(resolved, happens.to);
   // The part of an erasure that changes the account; tombstones belong to no account.
   const { application, operations } = world;
-  const entry = auditEntry("erase", operations.now(), AUTHORITY, { customer: customer.identifier });
-  return operations.table.end(application.identifier, customer, { entryIdentifier: uuid(), entry });
+  const act = auditEntry("erase", operations.now(), AUTHORITY, { customer: customer.identifier });
+  return operations.table.end(application.identifier, customer, act);
 };
 
 /** Ends a transaction half way. */

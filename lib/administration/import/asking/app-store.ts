@@ -54,7 +54,6 @@ const askSigned = async (
   };
 };
 
-/** The identity in the app transaction, where it verifies and is of the configured app. */
 const identityIn = async (
   { verifier, trustedRoots, now }: AskingApple,
   configuration: IosStoreConfiguration,
@@ -132,10 +131,7 @@ const environmentsOf = (
   return order.filter((one) => accepted.includes(one) && (only === null || only === one));
 };
 
-/**
- * Asks the App Store about a person by one of its transactions: in production, then in the sandbox, in the named bundle or
- * in each of the application's.
- */
+/** Asks the App Store about a person by one of its transactions, in the named bundle or in each of the application's. */
 export const askPerson = async (asking: AskingApple, claim: Claim): Promise<Asked> => {
   const transaction = claim.lineage ?? claim.name?.value ?? "";
   let outcome: Asked = { outcome: "unconfigured" };

@@ -7,7 +7,6 @@ import { askPerson } from "./app-store.ts";
 import type { Asked, Asking } from "./asking.ts";
 import { askToken, ORDERS_AT_ONCE, packagesOf, resolveOrders } from "./google.ts";
 
-/** Notes an outcome in the journal and in the join. */
 const settle = (asking: Asking, placed: PlacedClaim, asked: Asked): void => {
   const { file, row, claim } = placed;
   const entry: JournalEntry = { file, row, id: sha256(idOf(claim)), ...asked };

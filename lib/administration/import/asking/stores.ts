@@ -39,8 +39,8 @@ interface Clock {
 }
 
 /**
- * The requests to one bundle or package in one environment: so many a second, and none while the store wants none. A store
- * that answers nobody is asked again for as long as it takes; a request that fails alone, while others succeed, is given up.
+ * Pace of the requests to one bundle or package in one environment. A store that answers nobody is asked again for as long
+ * as it takes; a request that fails alone, while others succeed, is given up.
  */
 export const createGate = ({ now, wait }: Clock, perSecond: number) => {
   const step = SECOND / perSecond;
@@ -93,7 +93,6 @@ export const createGate = ({ now, wait }: Clock, perSecond: number) => {
         if (tries >= MOST_TRIES || now() - firstFailedAt >= PATIENCE) return answer;
       }
     },
-    /** Whether the store has refused the credential. */
     get isStopped() {
       return isStopped;
     },

@@ -45,8 +45,8 @@ const restated = (purchase: PurchaseReference, known: KnownFacts): VerifiedFacts
 };
 
 /**
- * Stores and links in the table, by the same use cases as the service: first the purchases, without an account, then the
- * links, once all of a person is known. So the order of the rows decides nothing.
+ * Stores by the use cases of the service: first the purchases, without an account, then the links, once all of a person
+ * is known. So the order of the rows decides nothing.
  */
 export const storingIn = (store: AndroidStorePurchases, application: Application) => ({
   appStoreFacts: async (facts: VerifiedFacts): Promise<Stored> =>

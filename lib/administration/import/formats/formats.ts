@@ -13,7 +13,6 @@ import {
   type Row,
 } from "./row.ts";
 
-/** Whether the row grants nothing: its list of entitlements is there, and empty. */
 const grantsNothing = (row: Row): boolean => /^(?:\[\]|\{\})?$/.test(fieldOf(row, "entitlement_identifiers"));
 
 const revenuecatAccessOf = (row: Row): Access | null => {
@@ -23,7 +22,7 @@ const revenuecatAccessOf = (row: Row): Access | null => {
 };
 
 /**
- * RevenueCat's Scheduled Data Export of transactions. Rows of one transaction repeat; the newest `updated_at` counts.
+ * Rows of one transaction repeat; the newest `updated_at` counts.
  *
  * @see https://www.revenuecat.com/docs/integrations/scheduled-data-exports/transactions
  */
@@ -89,7 +88,7 @@ const googleClaimOf = (row: Row) => {
 };
 
 /**
- * Adapty's import of historical data. A file has the columns of one store, or of both.
+ * A file has the columns of one store, or of both.
  *
  * @see https://adapty.io/docs/importing-historical-data-to-adapty
  */

@@ -29,7 +29,6 @@ export interface Profile {
 /** Prefix of RevenueCat's identifiers for users that nobody has identified. */
 const ANONYMOUS = "$RCAnonymousID:";
 
-/** The account that a field names; null: nobody's. */
 const accountIn = (text: string): Pick<Claim, "account"> & Pick<RowReading, "problems"> => {
   if (text === "") return { account: null, problems: ["no-account"] };
   if (text.startsWith(ANONYMOUS)) return { account: null, problems: [] };

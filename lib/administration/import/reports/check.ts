@@ -19,7 +19,8 @@ export const checkImport = async (source: ImportSource, catalog: Catalog | null,
   const lineages = new Set<string>();
   const unmapped = new Map<string, number>();
   const asked: Record<Store, number> = { "ios-store": 0, "android-store": 0 };
-  const claims = { all: 0, anonymous: 0, sandbox: 0, unaskable: 0, ordersOnly: 0 };
+  const claims = { anonymous: 0, sandbox: 0, unaskable: 0, ordersOnly: 0 };
+  let all = 0;
   const countProduct = ({ store, product }: Claim): void => {
     if (catalog === null || product === null || catalog.productOf(store, product) !== undefined) return;
     const name = `${store} ${productText(product)}`;
@@ -27,7 +28,7 @@ export const checkImport = async (source: ImportSource, catalog: Catalog | null,
   };
   const { rows, problems } = await readRows(source, (claim) => {
     const { account, store, environment, name } = claim;
-    claims.all += 1;
+    all += 1;
     if (account === null) claims.anonymous += 1;
     else accounts.add(account);
     if (environment === "sandbox") claims.sandbox += 1;
@@ -47,8 +48,10 @@ export const checkImport = async (source: ImportSource, catalog: Catalog | null,
   return {
     rows,
     accounts: accounts.size,
-    lineages: lineages.size,
-    claims,
+    purchases: lineages.size,
+    ...claims,
+    claims: all,
+    /** Claims by product; null: no catalog is given. */
     unmapped: catalog === null ? null : unmapped,
     problems,
     requests,

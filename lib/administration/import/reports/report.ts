@@ -89,7 +89,6 @@ export interface Difference extends PlacedClaim {
   readonly lineage: Lineage;
 }
 
-/** An account that the files name. */
 interface Counted {
   readonly causes: Set<Cause>;
   /** The other service gives it access. */
@@ -103,7 +102,6 @@ interface Counted {
 /** Causes that another run may resolve. */
 const OPEN: ReadonlySet<Cause> = new Set(["unanswered", "unverified"]);
 
-/** Counts the differences of the accounts that the files name. */
 export const createTally = () => {
   /** By SHA-256 of the account. */
   const named = new Map<string, Counted>();
@@ -116,7 +114,6 @@ export const createTally = () => {
   return {
     name: (account: AccountId): void => void counted(account),
     isNamed: (account: string): boolean => named.has(account),
-    /** Counts a purchase of an account. */
     count: (account: AccountId, lineage: Lineage, cause: Cause | null): void => {
       const { state, claimsAccess, isMapped } = lineage;
       const isLinked = personOf(lineage).linked === "linked" && cause !== "two-accounts";

@@ -1,9 +1,49 @@
-import type { Application } from "../../applications/application.ts";
+import { v7 as uuid } from "uuid";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
-import type { AuditAction, Audited, AuditEntry } from "../acts/audit-entry.ts";
 import { changeHead, changeText, type ApplicationChange } from "../manifest/difference.ts";
-import { lostAccess } from "./lost-access.ts";
+
+export type AuditAction =
+  | "apply"
+  | "issue"
+  | "revoke"
+  | "rotate"
+  | "resume"
+  | "resend"
+  | "reproject"
+  | "retell"
+  | "refresh"
+  | "import"
+  | "export"
+  | "unlink"
+  | "move"
+  | "erase";
+
+export interface Authority {
+  /** Name that the operator gave, or the user's. */
+  readonly by: string;
+  /** ARN of the AWS identity, as STS names it; `local` on a table of this machine; null: STS did not name it. */
+  readonly caller: string | null;
+  /** Null: the command asks for none. */
+  readonly reason: string | null;
+}
+
+/** An operator's act. It contains no account identifier, purchase or secret, so it outlives an erasure. */
+export interface AuditEntry extends Authority {
+  readonly action: AuditAction;
+  readonly moment: Instant;
+  /** Null: the act concerns no single customer. */
+  readonly customer: CustomerId | null;
+  /** Keyed hashes of the accounts concerned: the previous one before the one moved to. */
+  readonly accounts: readonly string[];
+  readonly what: readonly string[];
+}
+
+/** An audit entry, and the identifier that distinguishes it from others of the same millisecond. */
+export interface Audited {
+  readonly entryIdentifier: string;
+  readonly entry: AuditEntry;
+}
 
 /** An audit entry as read; a later version may have written other actions. */
 export type AuditRecord = Omit<AuditEntry, "action"> & { readonly action: string };
@@ -16,54 +56,42 @@ export interface AuditTable {
   of(application: ApplicationId): Promise<readonly AuditRecord[]>;
 }
 
-export type Actor = Pick<AuditEntry, "by" | "caller">;
-
-export interface Authority extends Actor {
-  readonly reason: string;
-}
-
 /**
  * Keyed hashes of the accounts, in order, for an audit entry. Without a key, e-mail addresses could be guessed; in plain
- * they would outlive an erasure. Resolves to none if they cannot be computed: that must not block an operator.
+ * they would outlive an erasure. None if they cannot be computed: that must not block an operator.
  */
 export type HashAccounts = (
   application: ApplicationId,
   accounts: readonly AccountId[],
 ) => Promise<readonly string[]>;
 
+export type AuditSubject = Partial<Pick<AuditEntry, "customer" | "accounts" | "what">>;
+
 /** Characters per line, and lines per entry: DynamoDB limits an item to 400 KB. */
-const LINE_CHARACTERS = 200;
+const LINE_CHARACTERS = 500;
 const MOST_LINES = 100;
 
-/** Up to the last space that a line has room for, beside the mark of a line that goes on; a longer word is split. */
-const LINE = new RegExp(`.{1,${LINE_CHARACTERS - 2}}(?=\\s|$)|.{${LINE_CHARACTERS - 2}}`, "gsu");
-
-/** Splits text into lines of bounded length, without control characters. */
-const linesOf = (given: string): string[] => {
-  const text = given.replaceAll(/\p{Cc}+/gu, " ").trim();
-  if ([...text].length <= LINE_CHARACTERS) return [text];
-  const parts = (text.match(LINE) ?? []).map((part) => part.trim()).filter((part) => part !== "");
-  return parts.map((part, index) => (index === 0 ? part : `… ${part}`));
-};
-
-const boundedLines = (texts: readonly string[]): readonly string[] => {
-  const lines = texts.flatMap(linesOf);
-  const rest = lines.length - MOST_LINES;
-  return [...lines.slice(0, MOST_LINES), ...(rest > 0 ? [`and ${rest} more`] : [])];
+const boundedLine = (text: string): string => {
+  const line = [...text.replaceAll(/\p{Cc}+/gu, " ").trim()];
+  return line.length <= LINE_CHARACTERS ? line.join("") : `${line.slice(0, LINE_CHARACTERS - 1).join("")}…`;
 };
 
 export const auditEntry = (
   action: AuditAction,
   moment: Instant,
-  { by, caller, reason = null }: Actor & Partial<Pick<AuditEntry, "reason">>,
-  about: Partial<Pick<AuditEntry, "customer" | "accounts" | "what">> = {},
-): AuditEntry => {
-  const { customer = null, accounts = [], what = [] } = about;
-  return { action, moment, by, caller, reason, customer, accounts, what: boundedLines(what) };
+  { by, caller, reason }: Authority,
+  { customer = null, accounts = [], what = [] }: AuditSubject = {},
+): Audited => {
+  const rest = what.length - MOST_LINES;
+  const lines = [...what.slice(0, MOST_LINES).map(boundedLine), ...(rest > 0 ? [`and ${rest} more`] : [])];
+  return {
+    entryIdentifier: uuid(),
+    entry: { action, moment, by, caller, reason, customer, accounts, what: lines },
+  };
 };
 
 /** A change with its field values, or with the field names alone if the values may be secret or do not fit. */
-const changeLine = (change: ApplicationChange): string => {
+export const changeLine = (change: ApplicationChange): string => {
   const { subject, fields } = change;
   // The URL of a destination may hold a token; what configures a store is in the manifest.
   const isShown = subject !== "destination" && subject !== "store";
@@ -72,15 +100,6 @@ const changeLine = (change: ApplicationChange): string => {
   const names = fields.map(({ field }) => field).join(", ");
   return `${changeHead(change)}${names === "" ? "" : `: ${names}`}`;
 };
-
-export const appliedLines = (
-  before: Application | null,
-  after: Application,
-  changes: readonly ApplicationChange[],
-): readonly string[] => [
-  ...(before === null ? [] : lostAccess(before, after)).map((loss) => `customers can lose access: ${loss}`),
-  ...changes.map(changeLine),
-];
 
 export interface SoughtAccount {
   /** Its keyed hash; null: it cannot be computed. */
