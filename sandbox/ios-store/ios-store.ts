@@ -2,8 +2,7 @@ import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createTimeline, type TimedStore } from "../clock.ts";
 import { serveRoutes } from "../routes.ts";
-import { controlRoutes } from "./control-routes.ts";
-import { createCounter, type DefaultApp } from "./counter.ts";
+import { controlRoutes, createCounter, type DefaultApp } from "./counter.ts";
 import { notificationOf, signNotification } from "./notifications/notifications.ts";
 import { createPushes, savedPushes } from "./notifications/pushes.ts";
 import { createServerApi } from "./server-api/server-api.ts";
@@ -63,8 +62,7 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
   const publish = (notices: readonly Notice[], dueAt: Instant): void => {
     for (const notice of notices) {
       const account = shop.account(notice.lineage.account);
-      const signedPayload = signNotification(notificationOf(account, notice, signer), signer);
-      pushes.publish({ signedPayload, environment: account.environment, failures: 0, dueAt });
+      pushes.publish(signNotification(notificationOf(account, notice, signer), signer), account, dueAt);
     }
   };
   const shop: Shop = createShop(publish);
@@ -88,7 +86,7 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
     ...counter,
     handle: serveRoutes(prefix, {
       ...serverApi.routes,
-      ...controlRoutes({ counter, pushes, serverApi, signer }),
+      ...controlRoutes(counter, pushes, serverApi, signer),
     }),
     buy: async (purchase: RequestedPurchase) => counter.buy(bought.parse(purchase)),
     /** @throws ImpossibleChange if the purchase does not allow it, or there is none; then nothing has changed */

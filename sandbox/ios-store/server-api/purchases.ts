@@ -7,7 +7,7 @@ import { latestOf } from "../shop/lineage.ts";
 import { signedPayloadsOf, statusOf } from "../shop/payloads.ts";
 import type { Shop } from "../shop/shop.ts";
 import type { JwsSigner } from "../signing.ts";
-import { serverApiRefusal } from "./errors.ts";
+import { serverApiRefusal } from "./faults.ts";
 import { pageOf, pageTokenOf, queryName, readPageToken } from "./pages.ts";
 
 /** Answers about a person's purchases, signed at a moment. */

@@ -79,6 +79,7 @@ const renewalInfoPayload = (
   renewalDate: endOf(lineage),
   appAccountToken: lineage.appAccountToken ?? undefined,
   appTransactionId: appTransactionIdentifier ?? undefined,
+  ...deviceVerification(),
 });
 
 /**
@@ -92,11 +93,9 @@ export const signedPayloadsOf = (
   signer: JwsSigner,
   sender: "store" | "device",
 ) => {
-  const ofDevice = () =>
-    sender === "device"
-      ? deviceVerification()
-      : { deviceVerification: undefined, deviceVerificationNonce: undefined };
-  const sign = (payload: object): string => signJws({ ...payload, ...ofDevice() }, signer);
+  const others =
+    sender === "device" ? {} : { deviceVerification: undefined, deviceVerificationNonce: undefined };
+  const sign = (payload: object): string => signJws({ ...payload, ...others }, signer);
   const signedDateOf = ({ changedAt }: Lineage): Instant => Math.max(at, changedAt);
   return {
     appTransaction: (): string => sign(appTransactionPayload({ ...account, receiptCreationDate: at })),

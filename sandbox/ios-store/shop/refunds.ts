@@ -1,6 +1,6 @@
 import { ImpossibleChange } from "../../impossible-change.ts";
 import type { ChangesByName } from "./change.ts";
-import { changed, notified, withEvent, type Current } from "./current.ts";
+import { changed, notified, openly, withEvent, type Current } from "./current.ts";
 import {
   endOf,
   INTENTS,
@@ -62,10 +62,7 @@ const shareOf = (change: Refund, quantity: number): Pick<Revocation, "type" | "p
 };
 
 export const renewalDisabled = (current: Current): Current =>
-  notified(
-    changed(current, { subscription: { autoRenews: false } }),
-    "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED",
-  );
+  openly(current, { autoRenews: false }, "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED");
 
 /**
  * Refunds a transaction. Before it refunds a subscription's latest, the store turns the renewal off.

@@ -1,6 +1,6 @@
 import { DAY } from "../../../lib/duration.ts";
 import { isInstant, plusPeriod, times, type Instant } from "../../../lib/entitlements/time.ts";
-import { changed, notified, type Current, type NoticeName } from "./current.ts";
+import { changed, notified, openly, type Current, type NoticeName } from "./current.ts";
 import { endOf, INTENTS, subscriptionOf, type Lineage, type Subscription } from "./lineage.ts";
 
 /** A subscription's own events: its renewals, its grace period, its end. */
@@ -128,7 +128,7 @@ export const expired = (
 };
 
 const retrying = (current: Current, name: NoticeName): Current =>
-  notified(changed(current, { subscription: { standing: { kind: "retry" } } }), name);
+  openly(current, { standing: { kind: "retry" } }, name);
 
 /**
  * A charge that fails at a period's end. The grace period is never longer than a period, so that a recovered one
@@ -139,8 +139,7 @@ const failed = (current: Current): Current => {
   const { gracePeriod, cadence } = subscriptionOf(current.lineage);
   if (gracePeriod === null) return retrying(current, "DID_FAIL_TO_RENEW");
   const endsAt = Math.min(plusPeriod(end, gracePeriod), plusPeriod(end, cadence.period), end + RETRY_PERIOD);
-  const subscription = { standing: { kind: "grace", endsAt } } as const;
-  return notified(changed(current, { subscription }), "DID_FAIL_TO_RENEW GRACE_PERIOD");
+  return openly(current, { standing: { kind: "grace", endsAt } }, "DID_FAIL_TO_RENEW GRACE_PERIOD");
 };
 
 /** The subscription's next event ({@link nextEventOf}), at its moment. */
