@@ -2,12 +2,6 @@ import * as z from "zod";
 import type { Timeline } from "../clock.ts";
 import { UnknownPurchase } from "../impossible-change.ts";
 import { found, withBody, type Routes } from "../routes.ts";
-import {
-  notifiedApp,
-  signNotification,
-  testNotification,
-  type NotifiedApp,
-} from "./notifications/notifications.ts";
 import type { Pushes } from "./notifications/pushes.ts";
 import type { ServerApi } from "./server-api/server-api.ts";
 import { serverApiFault } from "./server-api/faults.ts";
@@ -31,36 +25,29 @@ type Counter = ReturnType<typeof createCounter>;
 /** Sells, changes and shows purchases: each once everything due has happened, and answered once its notifications were. */
 export const createCounter = ({
   shop,
-  pushes,
   timeline: { inTurn },
   signer,
   defaults,
 }: {
   readonly shop: Shop;
-  readonly pushes: Pick<Pushes, "publish">;
   readonly timeline: Pick<Timeline, "inTurn">;
   readonly signer: JwsSigner;
   readonly defaults: DefaultApp;
 }) => {
   const presented = (key: string, at: number) =>
     personsPurchases(shop.account(key), shop.lineagesOf(key), at, signer);
-  const appOf = ({
-    environment,
-    ...named
-  }: NotifiedApp & { readonly environment: "production" | "sandbox" }) => ({
-    bundleIdentifier: named.bundleIdentifier ?? defaults.bundleIdentifier,
-    appAppleIdentifier: named.appAppleIdentifier ?? defaults.appAppleIdentifier,
-    environment: ENVIRONMENTS[environment],
-  });
-
   return {
     buy: async ({ applicationAccountIdentifier, transactions, ...customer }: Bought) =>
       inTurn((at) => {
-        const app = appOf(customer);
-        const { appTransactionIdentifier = newIdentifier(app.environment) } = customer;
+        const environment = ENVIRONMENTS[customer.environment];
         const account = {
-          ...app,
-          appTransactionIdentifier,
+          bundleIdentifier: customer.bundleIdentifier ?? defaults.bundleIdentifier,
+          appAppleIdentifier: customer.appAppleIdentifier ?? defaults.appAppleIdentifier,
+          environment,
+          appTransactionIdentifier:
+            customer.appTransactionIdentifier === undefined
+              ? newIdentifier(environment)
+              : customer.appTransactionIdentifier,
           ...(applicationAccountIdentifier !== undefined && { applicationAccountIdentifier }),
         };
         const lineages = shop.sell(account, transactions, at);
@@ -80,13 +67,6 @@ export const createCounter = ({
         return presented(lineage.account, at);
       }),
     readAll: async () => inTurn((at) => () => shop.accounts().map((key) => presented(key, at))),
-    /** Sends a test notification; unset: of the default app, in the sandbox environment. */
-    notify: async ({ environment = "sandbox", ...named }: NotifiedApp = {}) =>
-      inTurn((at) => {
-        const app = appOf({ environment, ...named });
-        pushes.publish(signNotification(testNotification(app, at), signer), app, at);
-        return () => undefined;
-      }),
   };
 };
 
@@ -106,10 +86,6 @@ export const controlRoutes = (
   "POST /notifications": withBody(z.strictObject({ enabled: z.boolean() }), ({ enabled }) => {
     pushes.enable(enabled);
     return found({ enabled });
-  }),
-  "POST /notifications/test": withBody(notifiedApp, async (app) => {
-    await counter.notify(app);
-    return found({});
   }),
   "GET /root": () =>
     found({ fingerprint: fingerprintOf({ certificate: Buffer.from(signer.x5c.at(-1) ?? "", "base64") }) }),

@@ -20,7 +20,7 @@ export interface IosStoreOptions extends DefaultApp {
   readonly signer: JwsSigner;
   readonly now: () => Instant;
   /** Address of the notifications; null: none are sent. */
-  readonly notificationUrl: string | null | (() => string | null);
+  readonly notificationUrl: () => string | null;
   /** API key of the Server API's clients; unset: a new one. */
   readonly serverKey?: ServerKey;
   /** State as {@link TimedStore.save} wrote it; null: nothing was sold. */
@@ -56,9 +56,7 @@ export type IosStoreSandbox = ReturnType<typeof createIosStoreSandbox>;
  */
 export const createIosStoreSandbox = (options: IosStoreOptions) => {
   const { prefix, signer, now, notificationUrl, saved, serverKey = createServerKey() } = options;
-  const pushes = createPushes(() =>
-    typeof notificationUrl === "function" ? notificationUrl() : notificationUrl,
-  );
+  const pushes = createPushes(notificationUrl);
   const publish = (notices: readonly Notice[], dueAt: Instant): void => {
     for (const notice of notices) {
       const account = shop.account(notice.lineage.account);
@@ -80,7 +78,7 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
     if ((pushes.nextAt() ?? Infinity) <= at) void timeline.runUntil(at);
     return at;
   };
-  const counter = createCounter({ shop, pushes, timeline, signer, defaults: options });
+  const counter = createCounter({ shop, timeline, signer, defaults: options });
   const serverApi = createServerApi({ shop, pushes, catchUp, signer, serverKey, now });
   return {
     ...counter,

@@ -42,8 +42,7 @@ export type Notice =
       readonly orderId: string;
       readonly refund: keyof typeof REFUND_TYPES;
     }
-  | { readonly refundReview: string; readonly orderId: string }
-  | "test";
+  | { readonly refundReview: string; readonly orderId: string };
 
 export interface DeveloperNotification {
   readonly version: "1.0";
@@ -54,7 +53,6 @@ export interface DeveloperNotification {
 
 const contentOf = (notice: Notice, purchaseToken: string) => {
   const version = "1.0";
-  if (notice === "test") return { testNotification: { version } };
   if ("subscription" in notice) {
     const notificationType = SUBSCRIPTION_NOTIFICATIONS[notice.subscription];
     return { subscriptionNotification: { version, notificationType, purchaseToken } };

@@ -7,8 +7,8 @@ import { instant } from "../../fields.ts";
 import { createPushQueue, waitingPush } from "../../pushes.ts";
 
 export interface PushOptions {
-  /** The endpoint; null: there is none. */
-  readonly pushUrl?: string | null | (() => string | null);
+  /** The endpoint; null, or unset: there is none. */
+  readonly pushUrl?: () => string | null;
   /** Audience of the tokens; unset: the endpoint's URL, as in Pub/Sub. */
   readonly audience?: string;
   /** E-mail of the service account that the subscription pushes as. */
@@ -31,7 +31,8 @@ export const savedPushes = z.array(pendingPush).catch([]);
 export const savedKeys = z.array(z.object({ identifier: z.string(), privateKey: z.string() }));
 
 const SUBSCRIPTION = "projects/sandbox/subscriptions/play-notifications";
-const SERVICE_ACCOUNT = "play-push@sandbox.iam.gserviceaccount.com";
+/** That the pushes are signed as, unless another is given. */
+export const SERVICE_ACCOUNT = "play-push@sandbox.iam.gserviceaccount.com";
 /** The service account's numeric identifier. */
 const SUBJECT = "100000000000000000001";
 const TOKEN_SECONDS = 3600;
@@ -82,12 +83,11 @@ const createPushKeys = ([saved]: z.output<typeof savedKeys>) => {
 
 /** A Pub/Sub topic with one push subscription. */
 export const createPushes = (
-  { audience, serviceAccount = SERVICE_ACCOUNT, pushUrl = null }: PushOptions,
+  { audience, serviceAccount = SERVICE_ACCOUNT, pushUrl: url = () => null }: PushOptions,
   time: () => Instant,
   saved: { readonly pushes: readonly PendingPush[]; readonly keys: z.output<typeof savedKeys> },
 ) => {
   const keys = createPushKeys(saved.keys);
-  const url = (): string | null => (typeof pushUrl === "function" ? pushUrl() : pushUrl);
 
   const requestOf = async (message: object, at: Instant) => {
     const issuedAt = Math.floor(Math.max(at, time()) / 1000);

@@ -74,48 +74,44 @@ export type SoldPurchase = SoldSubscription | SoldOneTimePurchase;
 /** A purchase without its terms. */
 export type StoredPurchase = Omit<SoldSubscription, "terms"> | Omit<SoldOneTimePurchase, "terms">;
 
-/** Phases after a renewal whose payment fails, in this order. Null: left out. */
-export const failedPaymentTerms = z.object({
-  /** The subscription stays ACTIVE past its end while the store tries again: a day or two. */
-  silentPeriod: period.nullable().optional(),
-  gracePeriod: period.nullable().optional(),
-  accountHold: period.nullable().optional(),
-});
-
 export const sandboxPurchase = z.object({
   packageName: text,
   productKind: z.enum(PRODUCT_KINDS),
   productIdentifier: text,
   /** Subscriptions only. */
   basePlanIdentifier: text.optional(),
-  /** Time until a subscription ends or renews, now and at each renewal; default: one month. */
-  period: period.optional(),
+  /** Time until a subscription ends or renews, now and at each renewal. */
+  period: period.default("P1M"),
   /** Bought, but not paid yet. */
-  pending: z.boolean().optional(),
+  pending: z.boolean().default(false),
   /** A subscription that does not renew automatically. */
-  prepaid: z.boolean().optional(),
+  prepaid: z.boolean().default(false),
   /** Bought by a licence tester: the purchase's environment is sandbox. */
-  test: z.boolean().optional(),
+  test: z.boolean().default(false),
   obfuscatedAccountIdentifier: text.optional(),
   /** Unset: a new one. */
   orderIdentifier: text.optional(),
   /** Token of the subscription that this one replaces. */
   replaces: text.optional(),
   /** The replaced product stays until its end, and this one follows it. */
-  deferred: z.boolean().optional(),
+  deferred: z.boolean().default(false),
   /** Token of the expired subscription that was bought again outside the app. */
   resubscribes: text.optional(),
-  /** One-time purchases only; default: 1. */
-  quantity: z.int().positive().optional(),
+  /** One-time purchases only. */
+  quantity: z.int().positive().default(1),
   /** One-time purchases only. */
   purchaseOptionIdentifier: text.optional(),
   /** A one-time purchase that is rented. */
-  rental: z.boolean().optional(),
-  /** Subscriptions only; default: no silent period, three days of grace, thirty days on hold. */
-  ...failedPaymentTerms.shape,
+  rental: z.boolean().default(false),
+  /** Phases after a renewal whose payment fails, in this order; null: left out. In the silent period the subscription is still ACTIVE. */
+  silentPeriod: period.nullable().default(null),
+  gracePeriod: period.nullable().default("P3D"),
+  accountHold: period.nullable().default("P30D"),
 });
 
+/** A purchase, as a request names it. */
 export type SandboxPurchase = z.input<typeof sandboxPurchase>;
+export type WantedPurchase = z.output<typeof sandboxPurchase>;
 
 export const ACKNOWLEDGEMENT_PENDING = "ACKNOWLEDGEMENT_STATE_PENDING";
 export const ACKNOWLEDGED = "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED";

@@ -1,7 +1,4 @@
 import { randomUUID } from "node:crypto";
-import * as z from "zod";
-import type { Instant } from "../../../lib/entitlements/time.ts";
-import { text } from "../../fields.ts";
 import type { Notice } from "../shop/current.ts";
 import type { Account } from "../shop/lineage.ts";
 import { signedPayloadsOf, statusOf } from "../shop/payloads.ts";
@@ -54,17 +51,3 @@ export const notificationOf = (account: Account, notice: Notice, signer: JwsSign
     },
   };
 };
-
-/** The app of a test notification; unset: the store's own, in the sandbox environment. */
-export const notifiedApp = z.strictObject({
-  bundleIdentifier: text.optional(),
-  appAppleIdentifier: z.int().positive().optional(),
-  environment: z.enum(["production", "sandbox"]).optional(),
-});
-export type NotifiedApp = z.output<typeof notifiedApp>;
-
-export const testNotification = (app: Parameters<typeof appFields>[0], at: Instant): NotificationFields => ({
-  notificationType: "TEST",
-  signedDate: at,
-  data: appFields(app),
-});

@@ -32,8 +32,6 @@ export const UNAUTHENTICATED = { status: 401, body: "Unauthenticated\n" } as con
 /** Failure of the Server API's requests. */
 export const serverApiFault = z.strictObject({
   status: z.int().min(400).max(599),
-  /** Requests that fail; unset: all, until this is set again. */
-  times: z.int().positive().optional(),
   /** Requests of a second that are answered: only the others fail, with `Retry-After` at the next second. */
   perSecond: z.int().positive().optional(),
 });
@@ -47,20 +45,17 @@ export const createFaults = () => {
   const rate = createRate();
   let requests = 0;
   let fault: ServerApiFault | null = null;
-  let remaining = 0;
   return {
     /** Makes requests fail; null: they no longer do. */
     set: (next: ServerApiFault | null): void => {
       rate.limit(next?.perSecond ?? null);
       fault = next;
-      remaining = next?.times ?? Infinity;
     },
     /** Answer to the next request; null: no fault. */
     next: (at: Instant): Answer | null => {
       requests += 1;
       const next = rate.countedUntil(at);
-      if (fault === null || remaining === 0 || (fault.perSecond !== undefined && next === null)) return null;
-      remaining -= 1;
+      if (fault === null || (fault.perSecond !== undefined && next === null)) return null;
       // Apple's unit is milliseconds since 1970.
       return { ...failed(fault), ...(next !== null && { headers: { "Retry-After": String(next) } }) };
     },

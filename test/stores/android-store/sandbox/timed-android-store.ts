@@ -65,7 +65,7 @@ export const startTimedAndroidStore = async (options: Parameters<typeof startAnd
     pushes.push({ headers: request.headers, body, notification });
     response.writeHead(answers.shift() ?? 200).end();
   });
-  const pushUrl = `${endpoint.address}/push`;
+  const pushUrl = () => `${endpoint.address}/push`;
   const local = await startAndroidStore({ now: () => clock.now, pushUrl, ...options });
   const { sandbox, androidPackage, rootUrl } = local;
 
