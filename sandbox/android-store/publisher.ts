@@ -16,7 +16,6 @@ export type { Fault, SandboxEndpoint } from "./publisher-api/faults.ts";
 
 const savedStore = z.object({ shop: savedShop, pushes: savedPushes, keys: savedKeys });
 
-/** Developer's endpoints of the sandbox: create, change and inspect purchases. */
 const purchaseRoutes = (shop: ShopKeeping): Routes => {
   const presented = (purchaseToken: string) => {
     const { answer, terms: _, ...stored } = shop.sold(purchaseToken);
@@ -38,10 +37,8 @@ const purchaseRoutes = (shop: ShopKeeping): Routes => {
 export type AndroidPublisherSandbox = ReturnType<typeof createAndroidPublisherSandbox>;
 
 /**
- * A local Google Play: the Android Publisher API (v3) with its token exchange, a shop, and Real-time Developer Notifications
- * as Pub/Sub pushes them. Time passes only in `runUntil`. A request that changes something is answered once its pushes were.
- *
- * @see https://developer.android.com/google/play/billing/rtdn-reference
+ * A local Google Play: the Android Publisher API (v3) with its token exchange, a shop, and notifications as Pub/Sub pushes
+ * them. Time passes only in `runUntil`. A request that changes something is answered once its pushes were.
  */
 export const createAndroidPublisherSandbox = (
   options: {

@@ -9,9 +9,8 @@ import { revenueCatRows } from "./revenuecat.ts";
 import { linesOf, type Sheet } from "./sheet.ts";
 
 /**
- * Exports of a rented service about persons who bought in the sandbox stores, with lies whose truth is known. `sellPersons`
- * sells to them, `planPersons` makes the same persons without a sale, `exportOf` gives the lines of the files, and
- * `writeExport` writes them. The same options give the same files.
+ * Exports of a rented service about persons who bought in the sandbox stores, with lies whose truth is known. `planPersons`
+ * makes the same persons as `sellPersons`, without a sale. The same options give the same files.
  */
 export { LIES, LIE_NAMES, type Person, type PlanOptions } from "./persons.ts";
 export { planPersons } from "./plan.ts";

@@ -95,11 +95,7 @@ const sellAndroid = (person: Person, android: SellingStores["android"]): void =>
   else if (state === "unknown") android.drop(purchaseToken);
 };
 
-/**
- * Sells to as many persons as wanted, one purchase each, in both sandbox stores.
- *
- * @param options.at the stores' own time
- */
+/** @param options.at the stores' own time */
 export const sellPersons = async (
   { ios, android }: SellingStores,
   options: PlanOptions,

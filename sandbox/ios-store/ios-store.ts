@@ -49,8 +49,8 @@ const parseSaved = (saved: string): z.output<typeof savedStore> => {
 export type IosStoreSandbox = ReturnType<typeof createIosStoreSandbox>;
 
 /**
- * A sandbox App Store: it sells, renews as time passes, signs and notifies as the App Store does, and has its Server API of
- * both environments. A change is answered once its notifications were.
+ * A local App Store: it sells, renews as time passes, signs and notifies, and has the Server API of both environments. A
+ * change is answered once its notifications were.
  *
  * @throws Error if what was saved cannot be read
  */

@@ -1,11 +1,6 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
 
-/**
- * Real-time Developer Notifications.
- *
- * @see https://developer.android.com/google/play/billing/rtdn-reference
- */
-
+/** @see https://developer.android.com/google/play/billing/rtdn-reference */
 export const SUBSCRIPTION_NOTIFICATIONS = {
   RECOVERED: 1,
   RENEWED: 2,

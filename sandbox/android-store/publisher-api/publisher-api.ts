@@ -55,8 +55,6 @@ const requireUnacknowledged = (stored: StoredPurchase, product: string): void =>
 const OF_APPLICATION = "/androidpublisher/v3/applications/{packageName}";
 
 /**
- * The API's methods that read and acknowledge purchases, read orders and list voided purchases.
- *
  * @param refusalOf error for the access token of a request; null: it is accepted
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3
  */

@@ -103,27 +103,24 @@ export const sandboxPurchase = z.object({
   purchaseOptionIdentifier: text.optional(),
   /** A one-time purchase that is rented. */
   rental: z.boolean().default(false),
-  /** Phases after a renewal whose payment fails, in this order; null: left out. In the silent period the subscription is still ACTIVE. */
+  /** Phases after a failed payment, in this order; null: left out. In the silent period the state stays ACTIVE. */
   silentPeriod: period.nullable().default(null),
   gracePeriod: period.nullable().default("P3D"),
   accountHold: period.nullable().default("P30D"),
 });
 
-/** A purchase, as a request names it. */
 export type SandboxPurchase = z.input<typeof sandboxPurchase>;
 export type WantedPurchase = z.output<typeof sandboxPurchase>;
 
 export const ACKNOWLEDGEMENT_PENDING = "ACKNOWLEDGEMENT_STATE_PENDING";
 export const ACKNOWLEDGED = "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED";
 
-/** End of a duration that begins at the given time. */
 export const after = (begin: Instant, duration: string): Instant => {
   const parsed = parsePeriod(duration);
   if (parsed === null) throw new Error(`Not an ISO 8601 duration: ${duration}`);
   return plusPeriod(begin, parsed);
 };
 
-/** Time in an answer; null: it has none. */
 export const instantOf = (time: string | null | undefined): Instant | null =>
   time == null ? null : Date.parse(time);
 
@@ -139,8 +136,8 @@ export const endOf = ({ lineItems }: SubscriptionPurchase): Instant | null => {
 };
 
 /**
- * Time within which a purchase must be acknowledged: three days, or three minutes for a licence tester. For test
- * subscriptions the same page also says five; the shorter one applies here.
+ * Time within which a purchase must be acknowledged, and that of a licence tester. For test subscriptions the page also
+ * says five minutes.
  *
  * @see https://developer.android.com/google/play/billing/integrate#process
  * @see https://developer.android.com/google/play/billing/test
@@ -151,8 +148,6 @@ const ACKNOWLEDGEMENT = { paid: 3 * DAY, test: 3 * MINUTE };
 const SHORT_PLAN = 7 * DAY;
 
 /**
- * Time at which the store refunds an unacknowledged purchase.
- *
  * @param prepaidUntil end of what was bought, of a prepaid plan; null: another purchase
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions#prepaid-plans
  */
@@ -183,7 +178,6 @@ export const withPurchaseState = (
   answer: { ...sold.answer, purchaseStateContext: { purchaseState } },
 });
 
-/** A one-time purchase with other details of what was bought. */
 export const withOffer = (
   sold: SoldOneTimePurchase,
   details: androidpublisher_v3.Schema$ProductOfferDetails,
@@ -195,7 +189,7 @@ export const withOffer = (
   return { ...sold, answer: { ...sold.answer, productLineItem } };
 };
 
-/** A purchase after a change or after some time, and the notifications of it. */
+/** A purchase after a change or after some time. */
 export interface Outcome {
   readonly sold: SoldPurchase;
   readonly notices: readonly Notice[];

@@ -133,11 +133,7 @@ export const sold = (purchase: WantedPurchase, at: Instant, replaced: SoldSubscr
   return tell(completed(subscription, after(from, period), at, orderIdentifier), "PURCHASED");
 };
 
-/**
- * The purchase that takes the place of another.
- *
- * @throws ImpossibleChange
- */
+/** @throws ImpossibleChange */
 export const successorOf = (
   replaced: SoldSubscription | null,
   purchaseToken: string,

@@ -23,15 +23,12 @@ import { expired, stateOf, tell } from "./subscription-states.ts";
 const newPurchaseToken = (): string =>
   `${randomBytes(12).toString("hex")}.AO-J1O${randomBytes(48).toString("base64url")}`;
 
-/**
- * Google leaves out of an acknowledged purchase that it was bought outside the app.
- *
- * @throws ImpossibleChange
- */
+/** @throws ImpossibleChange */
 const acknowledged = (sold: SoldPurchase): Outcome => {
   if (!isPaid(sold) || sold.answer.acknowledgementState === ACKNOWLEDGED)
     throw new ImpossibleChange("The purchase does not wait to be acknowledged.");
   const answer = { ...sold.answer, acknowledgementState: ACKNOWLEDGED };
+  // Google leaves out of an acknowledged purchase that it was bought outside the app.
   if ("outOfAppPurchaseContext" in answer) delete answer.outOfAppPurchaseContext;
   return outcome({ ...sold, answer } as SoldPurchase);
 };

@@ -8,8 +8,7 @@ import { signJws, type JwsSigner } from "../signing.ts";
 type NotificationFields = Readonly<Record<string, unknown>>;
 
 /**
- * Signs an App Store Server Notification V2. The given fields, valid or not, replace the envelope's own or are added to
- * them.
+ * Signs a notification of version 2. Its fields may be invalid, and replace the envelope's own.
  *
  * @see https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
  */

@@ -39,7 +39,7 @@ const opened = (push: SentPush) => {
 };
 
 /**
- * Answers Get Notification History, oldest first.
+ * Oldest first.
  *
  * @param paginationToken null: the first page
  * @throws Refused

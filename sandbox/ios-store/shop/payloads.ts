@@ -1,10 +1,5 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import {
-  appTransactionPayload,
-  deviceVerification,
-  transactionPayload,
-  type SandboxTransaction,
-} from "./app-store.ts";
+import { appTransactionPayload, deviceVerification, transactionPayload } from "./app-store.ts";
 import {
   endOf,
   INTENTS,
@@ -16,28 +11,33 @@ import {
 } from "./lineage.ts";
 import { signJws, type JwsSigner } from "../signing.ts";
 
-/**
- * Apple's status of a subscription.
- *
- * @see https://developer.apple.com/documentation/appstoreservernotifications/status
- */
+/** @see https://developer.apple.com/documentation/appstoreservernotifications/status */
 const STATUSES = { active: 1, expired: 2, retry: 3, grace: 4, revoked: 5 } as const;
 
 export const statusOf = ({ standing }: Subscription): number => STATUSES[standing.kind];
 
-const asSigned = (
+const transactionOf = (
+  account: Account,
   lineage: Lineage,
   { revocation, ...transaction }: SoldTransaction,
   signedDate: Instant,
-): SandboxTransaction => ({
-  ...lineage,
-  ...transaction,
-  signedDate,
+) => ({
+  ...transactionPayload(account, { ...lineage, ...transaction, signedDate }),
+  ...(lineage.subscription !== null && {
+    webOrderLineItemId: transaction.event,
+    isUpgraded: transaction.isUpgraded,
+  }),
+  originalPurchaseDate: lineage.originalPurchaseDate,
+  quantity: lineage.quantity,
   inAppOwnershipType: lineage.sharedFrom === null ? "PURCHASED" : "FAMILY_SHARED",
-  revocationDate: revocation?.at,
-  revocationReason: revocation?.reason,
-  revocationType: revocation?.type,
-  revocationPercentage: revocation?.percentage,
+  appAccountToken: lineage.appAccountToken ?? undefined,
+  transactionReason: transaction.reason,
+  ...(revocation !== null && {
+    revocationDate: revocation.at,
+    revocationReason: revocation.reason,
+    revocationType: revocation.type,
+    revocationPercentage: revocation.percentage ?? undefined,
+  }),
 });
 
 /** Fields that describe a problem with the renewal. If there is none, Apple writes none of them. */
@@ -100,7 +100,7 @@ export const signedPayloadsOf = (
   return {
     appTransaction: (): string => sign(appTransactionPayload({ ...account, receiptCreationDate: at })),
     transaction: (lineage: Lineage, transaction: SoldTransaction): string =>
-      sign(transactionPayload(account, asSigned(lineage, transaction, signedDateOf(lineage)))),
+      sign(transactionOf(account, lineage, transaction, signedDateOf(lineage))),
     /** Undefined: the purchase is no subscription. */
     renewalInfo: (lineage: Lineage): string | undefined =>
       lineage.subscription === null
@@ -109,7 +109,7 @@ export const signedPayloadsOf = (
   };
 };
 
-/** A person's purchases as an app sends them: StoreKit's `AppTransaction.shared`, `Transaction.all` and `Status.renewalInfo`, as compact JWS. */
+/** A person's purchases as an app sends them, as compact JWS: `AppTransaction.shared`, `Transaction.all`, `Status.renewalInfo`. */
 export interface PersonsPurchases {
   readonly signedAppTransaction: string;
   readonly signedTransactions: readonly string[];
@@ -120,7 +120,6 @@ export interface PersonsPurchases {
   readonly applicationAccountIdentifier?: string | null;
 }
 
-/** Everything that an app sends about the lineages. */
 export const personsPurchases = (
   account: Account,
   lineages: readonly Lineage[],

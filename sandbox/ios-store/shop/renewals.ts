@@ -38,7 +38,7 @@ export const nextEventOf = (lineage: Lineage): Instant | null => {
   return due === null || !isInstant(due + 1) ? null : Math.max(due, lineage.changedAt);
 };
 
-/** Adds a paid period of the next product. It starts at the given moment, with a new cadence from there unless it keeps its own. */
+/** Adds a paid period of the next product from a moment, with a new cadence from there unless it keeps its own. */
 const withPaidPeriod = (
   current: Current,
   from: Instant,
@@ -79,7 +79,6 @@ const withPaidPeriod = (
   });
 };
 
-/** A purchase now: a period of a new cadence. */
 export const boughtNow = (current: Current, fields: Partial<Subscription>, name: NoticeName): Current => {
   const { lineage, at } = current;
   const subscription = { ...subscriptionOf(lineage), ...fields };
@@ -91,10 +90,7 @@ export const boughtNow = (current: Current, fields: Partial<Subscription>, name:
 const renewed = (current: Current, name: NoticeName = "DID_RENEW"): Current =>
   notified(withPaidPeriod(current, endOf(current.lineage), { reason: "RENEWAL", keepsCadence: true }), name);
 
-/**
- * The next charge. One that succeeds after it failed keeps the cadence within the grace period; later a new period begins
- * now.
- */
+/** One that succeeds after it failed keeps the cadence within the grace period; later a new period begins now. */
 export const charged = (current: Current): Current => {
   const { kind } = subscriptionOf(current.lineage).standing;
   if (kind === "active") return renewed(current);
@@ -130,10 +126,7 @@ export const expired = (
 const retrying = (current: Current, name: NoticeName): Current =>
   openly(current, { standing: { kind: "retry" } }, name);
 
-/**
- * A charge that fails at a period's end. The grace period is never longer than a period, so that a recovered one
- * follows without a gap.
- */
+/** The grace period is never longer than a period, so that a recovered one follows without a gap. */
 const failed = (current: Current): Current => {
   const end = endOf(current.lineage);
   const { gracePeriod, cadence } = subscriptionOf(current.lineage);

@@ -38,7 +38,7 @@ const withPastEvents = (current: Current): Current => {
 };
 
 /**
- * A new lineage, as it is now. One that was bought in the past has had all its notifications.
+ * One that was bought in the past has had all its notifications.
  *
  * @throws ImpossibleChange
  */

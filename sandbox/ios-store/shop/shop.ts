@@ -74,11 +74,7 @@ export const createShop = (publish: (notices: readonly Notice[], at: Instant) =>
 
   return {
     ...ledger,
-    /**
-     * Sells each of the goods, in order, and remembers the account.
-     *
-     * @throws ImpossibleChange if a lineage exists already; then nothing is sold
-     */
+    /** @throws ImpossibleChange if a lineage exists already; then nothing is sold */
     sell: (buyer: Account, goods: readonly BoughtTransaction[], at: Instant): readonly Lineage[] => {
       const given = goods.flatMap(
         ({ originalTransactionIdentifier, transactionIdentifier }) =>
@@ -94,8 +90,6 @@ export const createShop = (publish: (notices: readonly Notice[], at: Instant) =>
       return sales.map(({ lineage }) => lineage);
     },
     /**
-     * Changes a lineage, and those of the family with it.
-     *
      * @returns the key of the account whose lineage was changed or made
      * @throws ImpossibleChange; then nothing has changed
      */

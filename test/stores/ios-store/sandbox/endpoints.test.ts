@@ -1,10 +1,9 @@
 import { decodeJwt } from "jose";
 import * as z from "zod";
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
-import { servedStoreForEachTest } from "./served-store.ts";
-import { MONTHLY } from "./store-under-test.ts";
+import { MONTHLY, storeForEachTest } from "./store-under-test.ts";
 
-const under = servedStoreForEachTest();
+const under = storeForEachTest();
 
 const persons = z.looseObject({
   signedAppTransaction: z.string(),

@@ -5,23 +5,25 @@ import {
 } from "@apple/app-store-server-library";
 import { decodeJwt } from "jose";
 import { HOUR } from "../../../../lib/duration.ts";
+import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
-import { failure, refusal, servedStoreForEachTest } from "./served-store.ts";
-import { nameOf } from "./store-under-test.ts";
+import { failure, nameOf, refusal, storeForEachTest } from "./store-under-test.ts";
 
 const PRODUCTION = { environment: "production" } as const;
 const FAILED = "UNSUCCESSFUL_HTTP_RESPONSE_CODE";
 
-const under = servedStoreForEachTest();
+const under = storeForEachTest();
 const { buy } = under;
 
 const history = async (
   request: Partial<NotificationHistoryRequest> = {},
   page: string | null = null,
-  client = under.client,
+  bundleIdentifier = BUNDLE,
 ) => {
   const whole = { startDate: under.now - 100 * DAY, endDate: under.now + 100 * DAY, ...request };
-  const { notificationHistory = [], ...answered } = await client.getNotificationHistory(page, whole);
+  const { notificationHistory = [], ...answered } = await under
+    .clientOf(bundleIdentifier)
+    .getNotificationHistory(page, whole);
   const payloads = notificationHistory.map(({ signedPayload = "" }) => signedPayload);
   const attempts = notificationHistory.map(({ sendAttempts }) => sendAttempts);
   const names = payloads.map((jws) => nameOf(decodeJwt<ResponseBodyV2DecodedPayload>(jws)));
@@ -63,7 +65,7 @@ describe("the history of notifications", () => {
     await under.change(await buy(), { change: "rescind-consent" });
     await under.store.buy({ bundleIdentifier, transactions: [{ productIdentifier: "p" }] });
     expect((await history()).names).toEqual(["SUBSCRIBED INITIAL_BUY", "RESCIND_CONSENT"]);
-    expect((await history({}, null, under.clientOf(bundleIdentifier))).payloads).toHaveLength(1);
+    expect((await history({}, null, bundleIdentifier)).payloads).toHaveLength(1);
   });
 
   test("spans a time by the first try, its end excluded", async () => {
