@@ -39,13 +39,6 @@ export type Notice =
     }
   | { readonly refundReview: string; readonly orderId: string };
 
-export interface DeveloperNotification {
-  readonly version: "1.0";
-  readonly packageName: string;
-  readonly eventTimeMillis: string;
-  readonly [content: `${string}Notification`]: object;
-}
-
 const contentOf = (notice: Notice, purchaseToken: string) => {
   const version = "1.0";
   if ("subscription" in notice) {
@@ -66,12 +59,14 @@ const contentOf = (notice: Notice, purchaseToken: string) => {
   return { pendingRefundReviewNotification: review };
 };
 
+export type DeveloperNotification = ReturnType<typeof developerNotification>;
+
 export const developerNotification = (
   packageName: string,
   purchaseToken: string,
   notice: Notice,
   at: Instant,
-): DeveloperNotification => ({
+) => ({
   version: "1.0",
   packageName,
   eventTimeMillis: String(at),

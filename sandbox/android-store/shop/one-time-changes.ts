@@ -4,6 +4,7 @@ import {
   acknowledgeBy,
   ACKNOWLEDGED,
   orderId,
+  withAnswer,
   withOffer,
   withPurchaseState,
   type SoldOneTimePurchase,
@@ -19,18 +20,11 @@ const skuOf = ({ answer }: SoldOneTimePurchase): string => answer.productLineIte
 /** Paid now. */
 export const completed = (sold: SoldOneTimePurchase, now: Instant, orderIdentifier = orderId()): Outcome => {
   const test = sold.answer.testPurchaseContext !== undefined;
-  const { answer } = withPurchaseState(sold, "PURCHASED");
-  const paid = {
-    ...sold,
-    answer: { ...answer, orderId: orderIdentifier, purchaseCompletionTime: isoTime(now) },
-    terms: sold.terms === null ? null : { acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil: null }) },
-  };
-  return outcome(paid, { oneTimeProduct: "PURCHASED", sku: skuOf(sold) });
-};
-
-const consume: OneTimeStep = (sold) => {
-  const consumed = withOffer(sold, { consumptionState: "CONSUMPTION_STATE_CONSUMED" });
-  return outcome({ ...consumed, answer: { ...consumed.answer, acknowledgementState: ACKNOWLEDGED } });
+  const fields = { orderId: orderIdentifier, purchaseCompletionTime: isoTime(now) };
+  const paid = withAnswer(withPurchaseState(sold, "PURCHASED"), fields);
+  const terms =
+    sold.terms === null ? null : { acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil: null }) };
+  return outcome({ ...paid, terms }, { oneTimeProduct: "PURCHASED", sku: skuOf(sold) });
 };
 
 /** Changes of a one-time purchase. */
@@ -40,5 +34,8 @@ export const ONE_TIME_STEPS: Partial<Record<AndroidChange, OneTimeStep>> = {
   decline: (sold) =>
     outcome(withPurchaseState(sold, "CANCELLED"), { oneTimeProduct: "CANCELED", sku: skuOf(sold) }),
   "refund-partly": refundedPartly,
-  consume,
+  consume: (sold) => {
+    const consumed = withOffer(sold, { consumptionState: "CONSUMPTION_STATE_CONSUMED" });
+    return outcome(withAnswer(consumed, { acknowledgementState: ACKNOWLEDGED }));
+  },
 };

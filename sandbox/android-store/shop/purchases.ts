@@ -12,7 +12,7 @@ import type { VoidedOrder } from "../publisher-api/voided-purchases.ts";
 
 export type SubscriptionPurchase = androidpublisher_v3.Schema$SubscriptionPurchaseV2;
 export type SubscriptionLine = androidpublisher_v3.Schema$SubscriptionPurchaseLineItem;
-export type OneTimePurchase = androidpublisher_v3.Schema$ProductPurchaseV2;
+type OneTimePurchase = androidpublisher_v3.Schema$ProductPurchaseV2;
 
 /** An ISO 8601 duration. */
 export const period = z
@@ -170,13 +170,13 @@ export const isPaid = (stored: StoredPurchase): boolean =>
     ? !/PENDING|EXPIRED/.test(stored.answer.subscriptionState ?? "")
     : stored.answer.purchaseStateContext?.purchaseState === "PURCHASED";
 
-export const withPurchaseState = (
-  sold: SoldOneTimePurchase,
-  purchaseState: "PURCHASED" | "CANCELLED",
-): SoldOneTimePurchase => ({
+export const withAnswer = <Sold extends SoldPurchase>(sold: Sold, fields: Partial<Sold["answer"]>): Sold => ({
   ...sold,
-  answer: { ...sold.answer, purchaseStateContext: { purchaseState } },
+  answer: { ...sold.answer, ...fields },
 });
+
+export const withPurchaseState = (sold: SoldOneTimePurchase, purchaseState: "PURCHASED" | "CANCELLED") =>
+  withAnswer(sold, { purchaseStateContext: { purchaseState } });
 
 export const withOffer = (
   sold: SoldOneTimePurchase,
@@ -186,7 +186,7 @@ export const withOffer = (
     ...line,
     productOfferDetails: { ...line.productOfferDetails, ...details },
   }));
-  return { ...sold, answer: { ...sold.answer, productLineItem } };
+  return withAnswer(sold, { productLineItem });
 };
 
 /** A purchase after a change or after some time. */

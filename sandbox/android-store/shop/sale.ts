@@ -14,6 +14,7 @@ import {
   type SubscriptionLine,
   type SubscriptionPurchase,
   type WantedPurchase,
+  withAnswer,
   outcome,
   type Outcome,
 } from "./purchases.ts";
@@ -126,7 +127,7 @@ export const sold = (purchase: WantedPurchase, at: Instant, replaced: SoldSubscr
   if (deferred && isFollowed) {
     const paid = completed(subscription, end, at);
     const lineItems = following(subscription.answer.lineItems ?? [], replaced.answer);
-    return tell({ ...paid, answer: { ...paid.answer, lineItems } }, "PURCHASED");
+    return tell(withAnswer(paid, { lineItems }), "PURCHASED");
   }
   const isTopUp = prepaid && replaced !== null && isPrepaid(replaced.answer);
   const from = isTopUp ? Math.max(end ?? at, at) : at;

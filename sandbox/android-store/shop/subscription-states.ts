@@ -8,6 +8,7 @@ import {
   instantOf,
   isPrepaid,
   orderId,
+  withAnswer,
   type SoldPurchase,
   type SoldSubscription,
   type SubscriptionLine,
@@ -97,7 +98,7 @@ export const withLines = (
 ): SoldSubscription => {
   const end = endOf(sold.answer) ?? 0;
   const lineItems = linesOf(sold).map((line) => (isOver(line, end) ? line : change(line)));
-  return { ...sold, answer: { ...sold.answer, lineItems } };
+  return withAnswer(sold, { lineItems });
 };
 
 const CONTEXTS = [

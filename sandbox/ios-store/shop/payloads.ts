@@ -110,22 +110,14 @@ export const signedPayloadsOf = (
 };
 
 /** A person's purchases as an app sends them, as compact JWS: `AppTransaction.shared`, `Transaction.all`, `Status.renewalInfo`. */
-export interface PersonsPurchases {
-  readonly signedAppTransaction: string;
-  readonly signedTransactions: readonly string[];
-  readonly signedRenewalInfos: readonly string[];
-  /** Ids under which the purchases can be changed. */
-  readonly originalTransactionIdentifiers: readonly string[];
-  /** Only where the purchase named one. */
-  readonly applicationAccountIdentifier?: string | null;
-}
+export type PersonsPurchases = ReturnType<typeof personsPurchases>;
 
 export const personsPurchases = (
   account: Account,
   lineages: readonly Lineage[],
   at: Instant,
   signer: JwsSigner,
-): PersonsPurchases => {
+) => {
   const signed = signedPayloadsOf(account, at, signer, "device");
   const { applicationAccountIdentifier } = account;
   return {
@@ -134,6 +126,7 @@ export const personsPurchases = (
       lineage.transactions.map((transaction) => signed.transaction(lineage, transaction)),
     ),
     signedRenewalInfos: lineages.flatMap((lineage) => signed.renewalInfo(lineage) ?? []),
+    /** Ids under which the purchases can be changed. */
     originalTransactionIdentifiers: lineages.map((lineage) => lineage.originalTransactionIdentifier),
     ...(applicationAccountIdentifier !== undefined && { applicationAccountIdentifier }),
   };
