@@ -1,6 +1,5 @@
 import * as z from "zod";
 import type { Timeline } from "../clock.ts";
-import { UnknownPurchase } from "../impossible-change.ts";
 import { found, withBody, type Routes } from "../routes.ts";
 import type { Pushes } from "./notifications/pushes.ts";
 import type { ServerApi } from "./server-api/server-api.ts";
@@ -23,31 +22,19 @@ const ENVIRONMENTS = { production: "Production", sandbox: "Sandbox" } as const;
 type Counter = ReturnType<typeof createCounter>;
 
 /** Sells, changes and shows purchases: each once everything due has happened, and answered once its notifications were. */
-export const createCounter = ({
-  shop,
-  timeline: { inTurn },
-  signer,
-  defaults,
-}: {
-  readonly shop: Shop;
-  readonly timeline: Pick<Timeline, "inTurn">;
-  readonly signer: JwsSigner;
-  readonly defaults: DefaultApp;
-}) => {
+export const createCounter = (shop: Shop, { inTurn }: Timeline, signer: JwsSigner, defaults: DefaultApp) => {
   const presented = (key: string, at: number) =>
     personsPurchases(shop.account(key), shop.lineagesOf(key), at, signer);
   return {
     buy: async ({ applicationAccountIdentifier, transactions, ...customer }: Bought) =>
       inTurn((at) => {
         const environment = ENVIRONMENTS[customer.environment];
+        const { appTransactionIdentifier = newIdentifier(environment) } = customer;
         const account = {
           bundleIdentifier: customer.bundleIdentifier ?? defaults.bundleIdentifier,
           appAppleIdentifier: customer.appAppleIdentifier ?? defaults.appAppleIdentifier,
           environment,
-          appTransactionIdentifier:
-            customer.appTransactionIdentifier === undefined
-              ? newIdentifier(environment)
-              : customer.appTransactionIdentifier,
+          appTransactionIdentifier,
           ...(applicationAccountIdentifier !== undefined && { applicationAccountIdentifier }),
         };
         const lineages = shop.sell(account, transactions, at);
@@ -61,11 +48,7 @@ export const createCounter = ({
       }),
     /** @throws UnknownPurchase */
     read: async (originalTransactionIdentifier: string) =>
-      inTurn((at) => () => {
-        const lineage = shop.lineage(originalTransactionIdentifier);
-        if (lineage === undefined) throw new UnknownPurchase();
-        return presented(lineage.account, at);
-      }),
+      inTurn((at) => () => presented(shop.lineage(originalTransactionIdentifier).account, at)),
     readAll: async () => inTurn((at) => () => shop.accounts().map((key) => presented(key, at))),
   };
 };

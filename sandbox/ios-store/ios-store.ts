@@ -78,7 +78,7 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
     if ((pushes.nextAt() ?? Infinity) <= at) void timeline.runUntil(at);
     return at;
   };
-  const counter = createCounter({ shop, timeline, signer, defaults: options });
+  const counter = createCounter(shop, timeline, signer, options);
   const serverApi = createServerApi({ shop, pushes, catchUp, signer, serverKey, now });
   return {
     ...counter,

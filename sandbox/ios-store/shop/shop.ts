@@ -1,5 +1,5 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { ImpossibleChange, UnknownPurchase } from "../../impossible-change.ts";
+import { ImpossibleChange } from "../../impossible-change.ts";
 import { newIdentifier } from "./app-store.ts";
 import type { ChangesByName, IosChange } from "./change.ts";
 import { changedLineage, isOfSubscriptions } from "./changes.ts";
@@ -80,7 +80,7 @@ export const createShop = (publish: (notices: readonly Notice[], at: Instant) =>
         ({ originalTransactionIdentifier, transactionIdentifier }) =>
           originalTransactionIdentifier ?? transactionIdentifier ?? [],
       );
-      if (new Set(given).size < given.length || given.some((original) => ledger.lineage(original)))
+      if (new Set(given).size < given.length || given.some(ledger.hasSold))
         throw new ImpossibleChange("The store has sold under that original transaction id.");
       const key = keyOf(buyer);
       const its = { at, newIdentifier: () => newIdentifier(buyer.environment) };
@@ -95,7 +95,6 @@ export const createShop = (publish: (notices: readonly Notice[], at: Instant) =>
      */
     change: (originalTransactionIdentifier: string, change: IosChange, at: Instant): string => {
       const lineage = ledger.lineage(originalTransactionIdentifier);
-      if (lineage === undefined) throw new UnknownPurchase();
       if (lineage.sharedFrom !== null && !OF_MEMBERS.has(change.change))
         throw new ImpossibleChange(
           `The purchase is shared: what changes it happens to the purchaser's, ${lineage.sharedFrom}.`,
