@@ -79,6 +79,5 @@ const changeDetails = z.object({
 
 export type ChangeDetails = Readonly<z.output<typeof changeDetails>>;
 
-/** A change, as a request names it. */
 export const androidChange = changeDetails.extend({ change: z.enum(CHANGES) });
 export type RequestedAndroidChange = z.input<typeof androidChange>;

@@ -17,7 +17,6 @@ type OneTimeStep = (sold: SoldOneTimePurchase, details: ChangeDetails, now: Inst
 
 const skuOf = ({ answer }: SoldOneTimePurchase): string => answer.productLineItem?.[0]?.productId ?? "";
 
-/** Paid now. */
 export const completed = (sold: SoldOneTimePurchase, now: Instant, orderIdentifier = orderId()): Outcome => {
   const test = sold.answer.testPurchaseContext !== undefined;
   const fields = { orderId: orderIdentifier, purchaseCompletionTime: isoTime(now) };
@@ -27,7 +26,6 @@ export const completed = (sold: SoldOneTimePurchase, now: Instant, orderIdentifi
   return outcome({ ...paid, terms }, { oneTimeProduct: "PURCHASED", sku: skuOf(sold) });
 };
 
-/** Changes of a one-time purchase. */
 export const ONE_TIME_STEPS: Partial<Record<AndroidChange, OneTimeStep>> = {
   ...REFUNDS,
   complete: (sold, _, now) => completed(sold, now),

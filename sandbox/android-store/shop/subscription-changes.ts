@@ -87,7 +87,6 @@ const changeItems: SubscriptionStep = (sold, { adds, removes }) => {
   return tell(withAnswer(marked, { lineItems }), "ITEMS_CHANGED");
 };
 
-/** Changes of a subscription. */
 export const SUBSCRIPTION_STEPS: Partial<Record<AndroidChange, SubscriptionStep>> = {
   ...REFUNDS,
   complete: (sold, { period = sold.terms?.period ?? MONTH }, now) =>

@@ -18,8 +18,6 @@ import {
   type Outcome,
 } from "./purchases.ts";
 
-/** The states of a subscription, and what it takes to get into each. */
-
 type State = "ACTIVE" | "CANCELED" | "EXPIRED" | "IN_GRACE_PERIOD" | "ON_HOLD" | "PAUSED";
 
 const DEFAULT_HOLD = "P30D";

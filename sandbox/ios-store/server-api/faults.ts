@@ -29,7 +29,6 @@ export const serverApiRefusal = (name: keyof typeof CODES): Refused =>
 
 export const UNAUTHENTICATED = { status: 401, body: "Unauthenticated\n" } as const;
 
-/** Failure of the Server API's requests. */
 export const serverApiFault = z.strictObject({
   status: z.int().min(400).max(599),
   /** Requests of a second that are answered: only the others fail, with `Retry-After` at the next second. */
@@ -40,13 +39,11 @@ export type ServerApiFault = z.output<typeof serverApiFault>;
 const failed = ({ status }: ServerApiFault): Answer =>
   status === 401 ? UNAUTHENTICATED : errorAnswer(status === 404 ? 4_040_010 : status * 10_000);
 
-/** Counts the Server API's requests, and makes them fail. */
 export const createFaults = () => {
   const rate = createRate();
   let requests = 0;
   let fault: ServerApiFault | null = null;
   return {
-    /** Makes requests fail; null: they no longer do. */
     set: (next: ServerApiFault | null): void => {
       rate.limit(next?.perSecond ?? null);
       fault = next;
@@ -59,7 +56,6 @@ export const createFaults = () => {
       // Apple's unit is milliseconds since 1970.
       return { ...failed(fault), ...(next !== null && { headers: { "Retry-After": String(next) } }) };
     },
-    /** Requests so far, including those that failed. */
     requests: (): number => requests,
   };
 };

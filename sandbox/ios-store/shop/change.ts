@@ -18,7 +18,6 @@ const product = {
 const of = <Name extends string, Fields extends z.ZodRawShape>(name: Name, fields: Fields) =>
   z.strictObject({ change: z.literal(name), ...fields });
 
-/** Changes of what was sold. */
 export const changeSchema = z.discriminatedUnion("change", [
   /** The next period is charged now, and begins when the current one ends. In a billing retry: `recover`. */
   of("renew", {}),

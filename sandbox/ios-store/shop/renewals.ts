@@ -3,8 +3,6 @@ import { isInstant, plusPeriod, times, type Instant } from "../../../lib/entitle
 import { changed, notified, openly, type Current, type NoticeName } from "./current.ts";
 import { endOf, INTENTS, subscriptionOf, type Lineage, type Subscription } from "./lineage.ts";
 
-/** A subscription's own events: its renewals, its grace period, its end. */
-
 /** Time before its start at which a period is charged, where the store charges ahead. */
 export const AHEAD = DAY;
 

@@ -24,7 +24,7 @@ const subscriptionFrom = (goods: BoughtTransaction, purchaseDate: Instant): Subs
   };
 };
 
-/** Periods that a customer of long standing may have had. */
+/** Past periods of a purchase, at most. */
 const LONGEST_HISTORY = 1000;
 
 /** @throws ImpossibleChange */
