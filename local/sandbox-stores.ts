@@ -1,5 +1,6 @@
 import { endpoints } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
+import { SERVICE_ACCOUNT } from "../sandbox/android-store/notifications/pushes.ts";
 import { createAndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
 import { createIosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import {
@@ -27,8 +28,6 @@ const SERVER_KEY_SECRET = "sandbox/app-store-key";
 /** Prefix of the secrets that a deployed service may read: here, each is the credential of the sandbox's Android Publisher API. */
 const SECRET_PREFIX = "customer-entitlements/";
 const DEMO_PURCHASE_FILE = "demo-android-purchase-token";
-/** Service account that the sandbox Android store pushes as. */
-const PUSHES_AS = "play-push@sandbox.iam.gserviceaccount.com";
 
 const DEMO_PURCHASE = {
   packageName: DEMO.packageName,
@@ -88,15 +87,14 @@ export const createSandboxStores = ({
       signer: chain,
       serverKey,
       now,
-      notificationUrl,
+      notificationUrl: () => notificationUrl,
       saved,
       ...DEMO,
     }),
   );
   const pushUrl = `${address}${endpoints.receiveAndroidStoreNotification.path}`;
-  const pushes = { pushUrl, audience: pushUrl, serviceAccount: PUSHES_AS };
   const android = opened(folder, "android-store", (saved) =>
-    createAndroidPublisherSandbox({ now, prefix: ANDROID_PREFIX, saved, ...pushes }),
+    createAndroidPublisherSandbox({ now, prefix: ANDROID_PREFIX, saved, pushUrl: () => pushUrl }),
   );
   const isReplaced = androidPublisherUrl !== undefined;
   const publisherUrl = androidPublisherUrl ?? `${address}${ANDROID_PREFIX}`;
@@ -157,7 +155,7 @@ const demoStoresOf = (
     {
       packageName: DEMO.packageName,
       credential: { workloadIdentity },
-      notifications: { serviceAccount: PUSHES_AS, audience },
+      notifications: { serviceAccount: SERVICE_ACCOUNT, audience },
     },
   ],
 });

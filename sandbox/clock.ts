@@ -6,10 +6,7 @@ import type { PushQueue } from "./pushes.ts";
 export interface TimedStore {
   /** Moment of its next event: a renewal, the end of a grace period, a push to be sent again; null: none is due. */
   nextEventAt(): Instant | null;
-  /**
-   * Runs every event due by the moment, in order, and pushes its notifications; resolves when the pushes were answered
-   * or have failed.
-   */
+  /** Runs every event due by the moment, in order; resolves when its notifications were answered or have failed. */
   runUntil(moment: Instant): Promise<void>;
   /** Forgets everything it sold. */
   reset(): void;
@@ -49,10 +46,7 @@ export const createTimeline = (
   return {
     nextEventAt,
     runUntil: async (moment: Instant): Promise<void> => turns.runExclusive(async () => pass(moment)),
-    /**
-     * Acts once everything due has happened, and then answers, once all that the act has made due has happened and was
-     * pushed.
-     */
+    /** Acts once everything due has happened; answers once what the act makes due has happened and was pushed. */
     inTurn: async <Answer>(act: (at: Instant) => () => Answer): Promise<Answer> =>
       turns.runExclusive(async () => {
         await pass(now());

@@ -5,7 +5,6 @@ export type Mount = (request: IncomingMessage, response: ServerResponse) => Prom
 
 export const pathOf = (request: IncomingMessage): string => request.url?.split("?", 1)[0] ?? "";
 
-/** Sends a complete response. */
 export const answer = (
   response: ServerResponse,
   status: number,

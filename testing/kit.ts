@@ -4,6 +4,7 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import type { EndpointName } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
+import type { AndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
 import type { IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import { signJws } from "../sandbox/ios-store/signing.ts";
 import type { GivenManifest } from "./application.ts";
@@ -12,7 +13,7 @@ import { instantOf, keepTime, type TestClock } from "./clock.ts";
 import { createTable, localAwsVariables, openDynamoDb } from "./dynamodb.ts";
 import { handlerOf, invocationContext } from "./functions.ts";
 import { startTestServer } from "./server.ts";
-import { createTestStores, withAndroidChanges, type TestAndroidStore } from "./stores.ts";
+import { createTestStores } from "./stores.ts";
 import { createTestApplication, defaultManifest, type TestApplication } from "./test-application.ts";
 
 export interface KitOptions {
@@ -31,7 +32,7 @@ export interface Kit {
   /** Sells, changes what it sold (`change(id, { change: "refund" })`), and answers the App Store Server API. */
   readonly ios: IosStoreSandbox;
   /** Sells, changes what it sold (`change(token, { change: "refund" })`), fails (`failNext`), and answers the Publisher API. */
-  readonly android: TestAndroidStore;
+  readonly android: AndroidPublisherSandbox;
   /**
    * An application: of the given manifest, or one with a bundle and a package of its own that sells
    * {@link DEFAULT_PRODUCTS}. Credentials of the stores in it are replaced by the sandbox's.
@@ -118,7 +119,7 @@ const start = async ({ at, notifies = false, environment = {} }: KitOptions): Pr
     clock,
     table,
     ios,
-    android: withAndroidChanges(android),
+    android,
     application: async (given = defaultManifest()) =>
       createTestApplication(given, { table, stores, now: clock.now }),
     call: async (endpoint, request = {}) => {

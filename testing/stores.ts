@@ -3,13 +3,10 @@ import type { Manifest } from "../lib/administration/manifest/manifest.ts";
 import { endpoints } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { createSecretsManager } from "../local/aws/secrets-manager.ts";
-import {
-  createAndroidPublisherSandbox,
-  type AndroidPublisherSandbox,
-} from "../sandbox/android-store/publisher.ts";
+import { SERVICE_ACCOUNT } from "../sandbox/android-store/notifications/pushes.ts";
+import { createAndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
 import { createIosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import { fingerprintOf, makeChain } from "../sandbox/ios-store/signing.ts";
-import { androidChange, type RequestedAndroidChange } from "../sandbox/android-store/shop/changes.ts";
 
 const MASTER_SECRET = "master";
 
@@ -17,7 +14,6 @@ const IOS_PREFIX = "/sandbox/ios-store";
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 /** The secret with the key of the App Store Server API. */
 const SERVER_KEY_SECRET = "sandbox/app-store-key";
-const PUSHES_AS = "play-push@sandbox.iam.gserviceaccount.com";
 
 /** For purchases that name no bundle. */
 const DEFAULT_APP = { bundleIdentifier: "com.example.trails", appAppleIdentifier: 1_234_567_890 };
@@ -48,7 +44,6 @@ export const createTestStores = (address: string, now: () => Instant, notifies: 
     prefix: ANDROID_PREFIX,
     pushUrl: addressIf(pushPath),
     audience,
-    serviceAccount: PUSHES_AS,
   });
   const publisherUrl = address + ANDROID_PREFIX;
   const { issuerIdentifier, keyIdentifier, privateKey } = ios.serverKey;
@@ -83,25 +78,8 @@ export const createTestStores = (address: string, now: () => Instant, notifies: 
       androidStore: manifest.androidStore.map((androidPackage) => ({
         ...androidPackage,
         credential: { workloadIdentity: android.externalAccount(publisherUrl) },
-        notifications: { serviceAccount: PUSHES_AS, audience },
+        notifications: { serviceAccount: SERVICE_ACCOUNT, audience },
       })),
     }),
   };
 };
-
-/** The sandbox of Google Play, which takes a change as its endpoint does. */
-export interface TestAndroidStore extends Omit<AndroidPublisherSandbox, "change"> {
-  /**
-   * @returns the token of the changed purchase, or of the one that took its place
-   * @throws if there is no such change, or the purchase does not allow it; then nothing has changed
-   */
-  change(purchaseToken: string, change: RequestedAndroidChange): string;
-}
-
-export const withAndroidChanges = (store: AndroidPublisherSandbox): TestAndroidStore => ({
-  ...store,
-  change: (purchaseToken, requested) => {
-    const { change, ...details } = androidChange.parse(requested);
-    return store.change(purchaseToken, change, details);
-  },
-});

@@ -3,7 +3,7 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import type { AndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
 import { newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
 import type { IosStoreSandbox } from "../../sandbox/ios-store/ios-store.ts";
-import { signNotification, testNotification } from "../../sandbox/ios-store/notifications/notifications.ts";
+import { signNotification } from "../../sandbox/ios-store/notifications/notifications.ts";
 import type { JwsSigner } from "../../sandbox/ios-store/signing.ts";
 import { DEMO } from "../demo.ts";
 
@@ -46,8 +46,8 @@ export const createLiveExamples = ({
   return async () => {
     const account = { applicationAccountIdentifier: EXAMPLE_ACCOUNT };
     const purchases = await signed();
-    const { bundleIdentifier, appAppleIdentifier, packageName } = DEMO;
-    const app = { bundleIdentifier, appAppleIdentifier, environment: "Sandbox" } as const;
+    const { bundleIdentifier, packageName } = DEMO;
+    const data = { environment: "Sandbox", bundleId: bundleIdentifier };
     const push =
       androidPurchaseToken === null
         ? null
@@ -57,7 +57,9 @@ export const createLiveExamples = ({
       synchronizeIosStorePurchases: { request: purchases },
       readAccountEntitlements: { request: account },
       receiveIosStoreNotification: {
-        request: { signedPayload: signNotification(testNotification(app, now()), signer) },
+        request: {
+          signedPayload: signNotification({ notificationType: "TEST", signedDate: now(), data }, signer),
+        },
       },
       ...(androidPurchaseToken !== null && {
         linkAndroidStoreCustomer: {

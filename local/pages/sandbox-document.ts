@@ -1,9 +1,8 @@
 import * as z from "zod";
-import { changeDetails, CHANGES } from "../../sandbox/android-store/shop/changes.ts";
+import { androidChange } from "../../sandbox/android-store/shop/changes.ts";
 import { sandboxPurchase } from "../../sandbox/android-store/shop/purchases.ts";
 import { exportRequest } from "../../sandbox/exports/endpoint.ts";
 import { changeSchema } from "../../sandbox/ios-store/shop/change.ts";
-import { notifiedApp } from "../../sandbox/ios-store/notifications/notifications.ts";
 import { bought } from "../../sandbox/ios-store/shop/purchase.ts";
 import { serverApiFault } from "../../sandbox/ios-store/server-api/faults.ts";
 import { CLOCK_PATH, moveRequest } from "../clock/clock-endpoint.ts";
@@ -35,7 +34,6 @@ interface SandboxOperation {
 
 const text = { type: "string" } as const;
 const switched = z.object({ enabled: z.boolean() });
-const androidChange = changeDetails.extend({ change: z.enum(CHANGES) });
 
 const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
   [`post ${IOS_PREFIX}/purchases`]: {
@@ -58,11 +56,6 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
     summary: "Switch the App Store's notifications off or on",
     request: switched,
     example: { enabled: true },
-  },
-  [`post ${IOS_PREFIX}/notifications/test`]: {
-    summary: "Send a test notification",
-    request: notifiedApp,
-    example: {},
   },
   [`post ${IOS_PREFIX}/server-api`]: {
     summary: "Make the App Store Server API fail; null ends it",
@@ -98,12 +91,6 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
     summary: "Switch the pushes of Google's notifications off or on",
     request: switched,
     example: { enabled: true },
-  },
-  [`post ${ANDROID_PREFIX}/notifications/test`]: {
-    summary: "Push a test notification",
-    request: z.object({ packageName: z.string() }),
-    example: { packageName: DEMO.packageName },
-    status: 202,
   },
   [`post ${EXPORTS_PATH}`]: {
     summary: "Sell to persons in both stores; the answer is a rented service's export of them",

@@ -1,7 +1,5 @@
 import { Refused, type Answer } from "../routes.ts";
 
-/** Responses in the shapes of Google's APIs. */
-
 export const googleError = (status: number, reason: string, message: string, location?: string): Answer => {
   const parameter = location === undefined ? {} : { location, locationType: "parameter" };
   const errors = [{ message, domain: "androidpublisher", reason, ...parameter }];

@@ -3,13 +3,12 @@ import { parseJson } from "../../lib/bounded-text.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createTimeline, type TimedStore } from "../clock.ts";
 import { aroundEach, found, serveRoutes, withBody, type Routes } from "../routes.ts";
-import { developerNotification } from "./notifications/notifications.ts";
 import { createPushes, savedKeys, savedPushes, type PushOptions } from "./notifications/pushes.ts";
 import { createFaults } from "./publisher-api/faults.ts";
 import { publisherRoutes } from "./publisher-api/publisher-api.ts";
 import { createTokenEndpoints } from "./publisher-api/tokens.ts";
-import { androidChange } from "./shop/changes.ts";
-import { sandboxPurchase } from "./shop/purchases.ts";
+import { androidChange, type RequestedAndroidChange } from "./shop/changes.ts";
+import { sandboxPurchase, type SandboxPurchase } from "./shop/purchases.ts";
 import { savedShop } from "./shop/ledger.ts";
 import { createShop, type ShopKeeping } from "./shop/shop.ts";
 
@@ -17,7 +16,6 @@ export type { Fault, SandboxEndpoint } from "./publisher-api/faults.ts";
 
 const savedStore = z.object({ shop: savedShop, pushes: savedPushes, keys: savedKeys });
 
-/** Developer's endpoints of the sandbox: create, change and inspect purchases. */
 const purchaseRoutes = (shop: ShopKeeping): Routes => {
   const presented = (purchaseToken: string) => {
     const { answer, terms: _, ...stored } = shop.sold(purchaseToken);
@@ -30,8 +28,8 @@ const purchaseRoutes = (shop: ShopKeeping): Routes => {
       body: presented(shop.buy(purchase)),
     })),
     "GET /purchases/{purchaseToken}": (_, token = "") => found(presented(token)),
-    "POST /purchases/{purchaseToken}": withBody(androidChange, ({ change, ...details }, token = "") =>
-      found(presented(shop.change(token, change, details))),
+    "POST /purchases/{purchaseToken}": withBody(androidChange, (change, token = "") =>
+      found(presented(shop.change(token, change))),
     ),
   };
 };
@@ -39,23 +37,19 @@ const purchaseRoutes = (shop: ShopKeeping): Routes => {
 export type AndroidPublisherSandbox = ReturnType<typeof createAndroidPublisherSandbox>;
 
 /**
- * A local Google Play: the Android Publisher API (v3) with its token exchange, a shop, and Real-time Developer Notifications
- * as Pub/Sub pushes them. Time passes only in `runUntil`. A request that changes something is answered once its pushes were.
- *
- * @see https://developer.android.com/google/play/billing/rtdn-reference
+ * A local Google Play: the Android Publisher API (v3) with its token exchange, a shop, and notifications as Pub/Sub pushes
+ * them. Time passes only in `runUntil`. A request that changes something is answered once its pushes were.
  */
 export const createAndroidPublisherSandbox = (
   options: {
     now: () => Instant;
     /** Mount path without a trailing slash; unset: the root. */
     prefix?: string;
-    /** Existing packages; unset: every package exists. */
-    packageNames?: readonly string[];
     /** Text that `save` returned, or this throws; null: a new store. */
     saved?: string | null;
   } & PushOptions,
 ) => {
-  const { now, prefix = "", packageNames } = options;
+  const { now, prefix = "" } = options;
   const saved = options.saved == null ? null : savedStore.parse(parseJson(options.saved));
   const pushes = createPushes(options, () => shop.time(), saved ?? { pushes: [], keys: [] });
   const shop: ShopKeeping = createShop(now, pushes.publish, saved?.shop ?? null);
@@ -71,24 +65,18 @@ export const createAndroidPublisherSandbox = (
       return replied;
     });
 
-  /** Switches pushes off and on, and sends a test notification. */
-  const notificationRoutes: Routes = {
-    "POST /notifications": withBody(z.object({ enabled: z.boolean() }), ({ enabled }) => {
-      pushes.enable(enabled);
-      return found({ enabled });
-    }),
-    "POST /notifications/test": withBody(z.object({ packageName: z.string().min(1) }), ({ packageName }) => {
-      const at = shop.time();
-      pushes.publish([developerNotification(packageName, "", "test", at)], at);
-      return { status: 202, body: {} };
-    }),
-  };
-
   return {
-    buy: shop.buy,
+    /** Sells under a new token, unless one is given, and returns the token. */
+    buy: (purchase: SandboxPurchase, purchaseToken?: string) =>
+      shop.buy(sandboxPurchase.parse(purchase), purchaseToken),
     put: shop.put,
     read: shop.read,
-    change: shop.change,
+    /**
+     * @returns the token of the changed purchase, or of the one that took its place
+     * @throws ImpossibleChange; then nothing has changed
+     */
+    change: (purchaseToken: string, change: RequestedAndroidChange) =>
+      shop.change(purchaseToken, androidChange.parse(change)),
     drop: shop.drop,
     pushed: pushes.sent,
     pushRequest: pushes.request,
@@ -106,8 +94,14 @@ export const createAndroidPublisherSandbox = (
     handle: serveRoutes(prefix, {
       ...faulty("token", tokenRoutes),
       ...faulty("impersonation", impersonationRoutes),
-      ...faulty("publisher", limited(publisherRoutes(shop, packageNames, refusal))),
-      ...pushed({ ...purchaseRoutes(shop), ...notificationRoutes }),
+      ...faulty("publisher", limited(publisherRoutes(shop, refusal))),
+      ...pushed({
+        ...purchaseRoutes(shop),
+        "POST /notifications": withBody(z.object({ enabled: z.boolean() }), ({ enabled }) => {
+          pushes.enable(enabled);
+          return found({ enabled });
+        }),
+      }),
       "GET /certs": async () => ({
         ...found(await pushes.keys()),
         headers: { "cache-control": "public, max-age=300" },

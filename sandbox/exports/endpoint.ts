@@ -39,11 +39,7 @@ interface ExportStores {
   readonly android: AndroidPublisherSandbox;
 }
 
-/**
- * `POST /sandbox/exports { app, persons, format?, seed? }` sells to persons in both stores, and answers what a rented
- * service exports about them, with its errors (`LIES`), as CSV. The stores' notifications are off meanwhile, and on
- * afterwards.
- */
+/** Sells to persons in both stores, without notifications, and answers what a rented service exports about them. */
 export const createExports = (path: string, stores: ExportStores, now: () => Instant): Mount => {
   const notify = (enabled: boolean): void => {
     stores.ios.enableNotifications(enabled);

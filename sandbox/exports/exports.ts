@@ -3,23 +3,65 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { IMPORT_FILES } from "./imports.ts";
+import { allRows, appleRows, googleRows } from "./imports.ts";
 import { LIES, type Cause, type Person } from "./persons.ts";
-import { EXPORT_FILES } from "./revenuecat.ts";
+import { revenueCatRows } from "./revenuecat.ts";
 import { linesOf, type Sheet } from "./sheet.ts";
 
 /**
- * Exports of a rented service about persons who bought in the sandbox stores, with lies whose truth is known. `sellPersons`
- * sells to them, `planPersons` makes the same persons without a sale, `exportOf` gives the lines of the files, and
- * `writeExport` writes them. The same options give the same files.
+ * Exports of a rented service about persons who bought in the sandbox stores, with lies whose truth is known. `planPersons`
+ * makes the same persons as `sellPersons`, without a sale. The same options give the same files.
  */
 export { LIES, LIE_NAMES, type Person, type PlanOptions } from "./persons.ts";
 export { planPersons } from "./plan.ts";
 export { sellPersons } from "./sell.ts";
 
-const FILES = { ...EXPORT_FILES, ...IMPORT_FILES };
-export type Format = keyof typeof FILES;
-const SHEETS: Readonly<Record<Format, readonly Sheet[]>> = FILES;
+export type Format =
+  "revenuecat-export" | "revenuecat-tokens" | "adapty-import" | "qonversion-import" | "table";
+
+const SHEETS: Readonly<Record<Format, readonly Sheet[]>> = {
+  "revenuecat-export": [
+    {
+      name: "transactions",
+      columns: `rc_original_app_user_id rc_last_seen_app_user_id_alias country product_identifier
+        product_display_name start_time end_time grace_period_end_time effective_end_time store is_auto_renewable
+        is_trial_period is_sandbox refunded_at original_store_transaction_id store_transaction_id
+        entitlement_identifiers renewal_number custom_subscriber_attributes platform updated_at`,
+      rowsOf: revenueCatRows,
+    },
+  ],
+  "revenuecat-tokens": [
+    {
+      name: "google-tokens",
+      columns: "user_id google_purchase_token google_product_id",
+      rowsOf: googleRows,
+    },
+  ],
+  "adapty-import": [
+    { name: "adapty-apple", columns: "user_id apple_original_transaction_id", rowsOf: appleRows },
+    {
+      name: "adapty-google",
+      columns: "user_id google_product_id google_purchase_token google_is_subscription",
+      rowsOf: googleRows,
+    },
+  ],
+  "qonversion-import": [
+    { name: "qonversion-apple", columns: "user_id receipt product_id original_id", rowsOf: appleRows },
+    {
+      name: "qonversion-google",
+      columns: "user_id purchase_token product_id original_id",
+      rowsOf: googleRows,
+    },
+  ],
+  table: [
+    {
+      name: "purchases",
+      columns: `account store app transaction_id original_transaction_id receipt purchase_token order_id
+        product kind environment active ends_at`,
+      rowsOf: allRows,
+    },
+  ],
+};
 export const FORMATS = Object.keys(SHEETS) as Format[];
 
 interface Planted {

@@ -1,16 +1,18 @@
+import type { Store } from "../../lib/contract/schemas.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import type { Person } from "./persons.ts";
 import { legacyReceipt } from "./receipt.ts";
 import type { Row } from "./sheet.ts";
 
-/** Files in the columns of Adapty's and Qonversion's imports, and a table of one's own. */
+/** Rows of files that name each purchase: lists of tokens, imports of other services, a table of one's own. */
 
-/** Accounts under which the file names a person, each in a row. */
-const accountsOf = ({ account, lie, otherAccount }: Person): readonly string[] => {
-  if (account === null) return [];
-  if (lie === "swapped-account") return [otherAccount ?? account];
-  if (lie === "two-accounts") return [account, otherAccount ?? account];
-  return lie === "repeated-rows" ? [account, account] : [account];
+/** Accounts under which a file names a person, each in a row. */
+const accountsOf = ({ account, lie, otherAccount, aliases }: Person): readonly string[] => {
+  const own = account ?? aliases.lastSeen;
+  const other = otherAccount ?? own;
+  if (lie === "swapped-account") return [other];
+  if (lie === "two-accounts") return [own, other];
+  return lie === "repeated-rows" ? [own, own] : [own];
 };
 
 /** Identifiers of the purchase. iOS purchases take turns: transaction id, original transaction id, receipt. */
@@ -30,7 +32,6 @@ const identifiersOf = (person: Person): Row => {
   return { apple_original_transaction_id: original, ...asked };
 };
 
-/** A row with the columns of all files. */
 const rowOf = (person: Person, account: string): Row => ({
   ...identifiersOf(person),
   account,
@@ -47,35 +48,13 @@ const rowOf = (person: Person, account: string): Row => ({
   ends_at: person.claim.endsAt === null ? "" : isoTime(person.claim.endsAt),
 });
 
-const rowsOf =
-  (isNamed: (person: Person) => boolean) =>
+const rowsIn =
+  (store: Store) =>
   (person: Person): readonly Row[] =>
-    isNamed(person) ? accountsOf(person).map((account) => rowOf(person, account)) : [];
+    person.store === store ? allRows(person) : [];
 
-const ofAll = rowsOf(() => true);
-const ofApple = rowsOf(({ store }) => store === "ios-store");
-/** Files of tokens have no row of a purchase that only an order id names. */
-const ofGoogle = rowsOf(({ store, lie }) => store === "android-store" && lie !== "order-id-only");
-
-export const IMPORT_FILES = {
-  "adapty-import": [
-    { name: "adapty-apple", columns: "user_id apple_original_transaction_id", rowsOf: ofApple },
-    {
-      name: "adapty-google",
-      columns: "user_id google_product_id google_purchase_token google_is_subscription",
-      rowsOf: ofGoogle,
-    },
-  ],
-  "qonversion-import": [
-    { name: "qonversion-apple", columns: "user_id receipt product_id original_id", rowsOf: ofApple },
-    { name: "qonversion-google", columns: "user_id purchase_token product_id original_id", rowsOf: ofGoogle },
-  ],
-  table: [
-    {
-      name: "purchases",
-      columns: `account store app transaction_id original_transaction_id receipt purchase_token order_id
-        product kind environment active ends_at`,
-      rowsOf: ofAll,
-    },
-  ],
-} as const;
+/** A row for each account of the person, with the columns of all files. */
+export const allRows = (person: Person): readonly Row[] =>
+  accountsOf(person).map((account) => rowOf(person, account));
+export const appleRows = rowsIn("ios-store");
+export const googleRows = rowsIn("android-store");

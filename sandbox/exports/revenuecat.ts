@@ -61,7 +61,12 @@ const rowOfOther = (row: Row, { ios, otherAccount }: Person): Row => ({
   store_transaction_id: ios?.originalTransactionIdentifier ?? "",
 });
 
-const exportRows = (person: Person, at: Instant): readonly Row[] => {
+/**
+ * Rows of RevenueCat's Scheduled Data Export of transactions.
+ *
+ * @see https://www.revenuecat.com/docs/integrations/scheduled-data-exports/transactions
+ */
+export const revenueCatRows = (person: Person, at: Instant): readonly Row[] => {
   const { lie, number } = person;
   const row = newestRow(person, at);
   const others: Row[] = [];
@@ -70,38 +75,3 @@ const exportRows = (person: Person, at: Instant): readonly Row[] => {
   // A file is in no order: the newest row may come first.
   return number % 2 === 0 ? [row, ...others] : [...others, row];
 };
-
-const tokenRows = ({ android, lie, otherAccount, aliases, product }: Person): readonly Row[] => {
-  if (android === null || lie === "order-id-only") return [];
-  const row = {
-    user_id: (lie === "swapped-account" ? otherAccount : null) ?? aliases.lastSeen,
-    google_purchase_token: lie === "no-token" ? "" : android.purchaseToken,
-    google_product_id: product,
-  };
-  return lie === "repeated-rows" ? [row, row] : [row];
-};
-
-/**
- * RevenueCat's Scheduled Data Export of transactions, and its list of Google tokens.
- *
- * @see https://www.revenuecat.com/docs/integrations/scheduled-data-exports/transactions
- */
-export const EXPORT_FILES = {
-  "revenuecat-export": [
-    {
-      name: "transactions",
-      columns: `rc_original_app_user_id rc_last_seen_app_user_id_alias country product_identifier
-        product_display_name start_time end_time grace_period_end_time effective_end_time store is_auto_renewable
-        is_trial_period is_sandbox refunded_at original_store_transaction_id store_transaction_id
-        entitlement_identifiers renewal_number custom_subscriber_attributes platform updated_at`,
-      rowsOf: exportRows,
-    },
-  ],
-  "revenuecat-tokens": [
-    {
-      name: "google-tokens",
-      columns: "user_id google_purchase_token google_product_id",
-      rowsOf: tokenRows,
-    },
-  ],
-} as const;

@@ -63,7 +63,7 @@ const sellIos = async (person: Person, at: Instant, ios: SellingStores["ios"]): 
 
 /** An ended subscription, as if it had run a month until its end. */
 const endAt = (purchaseToken: string, end: Instant, android: SellingStores["android"]): void => {
-  android.change(purchaseToken, "expire");
+  android.change(purchaseToken, { change: "expire" });
   const stored = android.read(purchaseToken);
   if (stored?.productKind !== "subscription") return;
   const lineItems = (stored.answer.lineItems ?? []).map((line) => ({ ...line, expiryTime: isoTime(end) }));
@@ -86,20 +86,16 @@ const sellAndroid = (person: Person, android: SellingStores["android"]): void =>
     ...(echo !== null && { obfuscatedAccountIdentifier: echo }),
   };
   android.buy(purchase, purchaseToken);
-  android.change(purchaseToken, "acknowledge");
-  if (state === "cancelled") android.change(purchaseToken, "cancel");
+  android.change(purchaseToken, { change: "acknowledge" });
+  if (state === "cancelled") android.change(purchaseToken, { change: "cancel" });
   else if (state === "ended" && endsAt !== null) endAt(purchaseToken, endsAt, android);
-  else if (state === "refunded") android.change(purchaseToken, "refund");
-  else if (state === "grace") android.change(purchaseToken, "grace", { period: "P3D" });
-  else if (state === "retry") android.change(purchaseToken, "hold");
+  else if (state === "refunded") android.change(purchaseToken, { change: "refund" });
+  else if (state === "grace") android.change(purchaseToken, { change: "grace", period: "P3D" });
+  else if (state === "retry") android.change(purchaseToken, { change: "hold" });
   else if (state === "unknown") android.drop(purchaseToken);
 };
 
-/**
- * Sells to as many persons as wanted, one purchase each, in both sandbox stores.
- *
- * @param options.at the stores' own time
- */
+/** @param options.at the stores' own time */
 export const sellPersons = async (
   { ios, android }: SellingStores,
   options: PlanOptions,

@@ -12,8 +12,7 @@ import {
 import { der, octets, oid, sequence, setOf, tagged, utf8 } from "../der.ts";
 
 /**
- * Attributes of a certificate. The defaults (`TEMPLATES`) give certificates shaped like Apple's; every attribute can be set,
- * so that tests can produce each kind of invalid certificate.
+ * `TEMPLATES` are shaped like Apple's certificates; every attribute can be set, so that tests can make any invalid one.
  *
  * @see https://www.rfc-editor.org/rfc/rfc5280#section-4.1
  */
@@ -56,7 +55,6 @@ const nameOf = (commonName: string): Sequence =>
 const extensionBlock = ({ oid: identifier, critical, value }: Extension): Sequence =>
   sequence(oid(identifier), ...(critical ? [new Boolean({ value: true })] : []), octets(value));
 
-/** Basic constraints: whether a certificate may issue others, and to what depth. */
 export const basicConstraints = (authority: boolean, pathLength: number | null = null): Extension => ({
   oid: "2.5.29.19",
   critical: true,
@@ -68,7 +66,6 @@ export const basicConstraints = (authority: boolean, pathLength: number | null =
   ),
 });
 
-/** Key usage: `digitalSignature` for a signing certificate, `keyCertSign` for an issuing one. */
 export const keyUsage = (usage: "digitalSignature" | "keyCertSign"): Extension => ({
   oid: "2.5.29.15",
   critical: true,

@@ -1,13 +1,15 @@
+import * as z from "zod";
 import type { Timeline } from "../clock.ts";
-import { UnknownPurchase } from "../impossible-change.ts";
-import { signNotification, testNotification, type NotifiedApp } from "./notifications/notifications.ts";
+import { found, withBody, type Routes } from "../routes.ts";
 import type { Pushes } from "./notifications/pushes.ts";
+import type { ServerApi } from "./server-api/server-api.ts";
+import { serverApiFault } from "./server-api/faults.ts";
 import { newIdentifier } from "./shop/app-store.ts";
-import type { IosChange } from "./shop/change.ts";
+import { changeSchema, type IosChange } from "./shop/change.ts";
 import { personsPurchases } from "./shop/payloads.ts";
-import type { Bought } from "./shop/purchase.ts";
+import { bought, type Bought } from "./shop/purchase.ts";
 import type { Shop } from "./shop/shop.ts";
-import type { JwsSigner } from "./signing.ts";
+import { fingerprintOf, type JwsSigner } from "./signing.ts";
 
 /** For purchases that name no bundle or no Apple ID. */
 export interface DefaultApp {
@@ -17,40 +19,21 @@ export interface DefaultApp {
 
 const ENVIRONMENTS = { production: "Production", sandbox: "Sandbox" } as const;
 
-export type Counter = ReturnType<typeof createCounter>;
+type Counter = ReturnType<typeof createCounter>;
 
 /** Sells, changes and shows purchases: each once everything due has happened, and answered once its notifications were. */
-export const createCounter = ({
-  shop,
-  pushes,
-  timeline: { inTurn },
-  signer,
-  defaults,
-}: {
-  readonly shop: Shop;
-  readonly pushes: Pick<Pushes, "publish">;
-  readonly timeline: Pick<Timeline, "inTurn">;
-  readonly signer: JwsSigner;
-  readonly defaults: DefaultApp;
-}) => {
+export const createCounter = (shop: Shop, { inTurn }: Timeline, signer: JwsSigner, defaults: DefaultApp) => {
   const presented = (key: string, at: number) =>
     personsPurchases(shop.account(key), shop.lineagesOf(key), at, signer);
-  const appOf = ({
-    environment,
-    ...named
-  }: NotifiedApp & { readonly environment: "production" | "sandbox" }) => ({
-    bundleIdentifier: named.bundleIdentifier ?? defaults.bundleIdentifier,
-    appAppleIdentifier: named.appAppleIdentifier ?? defaults.appAppleIdentifier,
-    environment: ENVIRONMENTS[environment],
-  });
-
   return {
     buy: async ({ applicationAccountIdentifier, transactions, ...customer }: Bought) =>
       inTurn((at) => {
-        const app = appOf(customer);
-        const { appTransactionIdentifier = newIdentifier(app.environment) } = customer;
+        const environment = ENVIRONMENTS[customer.environment];
+        const { appTransactionIdentifier = newIdentifier(environment) } = customer;
         const account = {
-          ...app,
+          bundleIdentifier: customer.bundleIdentifier ?? defaults.bundleIdentifier,
+          appAppleIdentifier: customer.appAppleIdentifier ?? defaults.appAppleIdentifier,
+          environment,
           appTransactionIdentifier,
           ...(applicationAccountIdentifier !== undefined && { applicationAccountIdentifier }),
         };
@@ -65,19 +48,32 @@ export const createCounter = ({
       }),
     /** @throws UnknownPurchase */
     read: async (originalTransactionIdentifier: string) =>
-      inTurn((at) => () => {
-        const lineage = shop.lineage(originalTransactionIdentifier);
-        if (lineage === undefined) throw new UnknownPurchase();
-        return presented(lineage.account, at);
-      }),
+      inTurn((at) => () => presented(shop.lineage(originalTransactionIdentifier).account, at)),
     readAll: async () => inTurn((at) => () => shop.accounts().map((key) => presented(key, at))),
-    /** Sends a test notification; unset: of the default app, in the sandbox environment. */
-    notify: async ({ environment = "sandbox", ...named }: NotifiedApp = {}) =>
-      inTurn((at) => {
-        const app = appOf({ environment, ...named });
-        const signedPayload = signNotification(testNotification(app, at), signer);
-        pushes.publish({ signedPayload, environment: app.environment, failures: 0, dueAt: at });
-        return () => undefined;
-      }),
   };
 };
+
+/** Endpoints for developers: buy, change and read purchases, switch notifications, and make the Server API fail. */
+export const controlRoutes = (
+  counter: Counter,
+  pushes: Pushes,
+  serverApi: ServerApi,
+  signer: JwsSigner,
+): Routes => ({
+  "POST /purchases": withBody(bought, async (purchase) => found(await counter.buy(purchase))),
+  "GET /purchases": async () => found({ purchases: await counter.readAll() }),
+  "POST /purchases/{identifier}": withBody(changeSchema, async (change, identifier = "") =>
+    found(await counter.change(identifier, change)),
+  ),
+  "GET /purchases/{identifier}": async (_, identifier = "") => found(await counter.read(identifier)),
+  "POST /notifications": withBody(z.strictObject({ enabled: z.boolean() }), ({ enabled }) => {
+    pushes.enable(enabled);
+    return found({ enabled });
+  }),
+  "GET /root": () =>
+    found({ fingerprint: fingerprintOf({ certificate: Buffer.from(signer.x5c.at(-1) ?? "", "base64") }) }),
+  "POST /server-api": withBody(z.strictObject({ fails: serverApiFault.nullable() }), ({ fails }) => {
+    serverApi.fail(fails);
+    return found({ fails });
+  }),
+});

@@ -2,8 +2,7 @@ import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createTimeline, type TimedStore } from "../clock.ts";
 import { serveRoutes } from "../routes.ts";
-import { controlRoutes } from "./control-routes.ts";
-import { createCounter, type DefaultApp } from "./counter.ts";
+import { controlRoutes, createCounter, type DefaultApp } from "./counter.ts";
 import { notificationOf, signNotification } from "./notifications/notifications.ts";
 import { createPushes, savedPushes } from "./notifications/pushes.ts";
 import { createServerApi } from "./server-api/server-api.ts";
@@ -21,7 +20,7 @@ export interface IosStoreOptions extends DefaultApp {
   readonly signer: JwsSigner;
   readonly now: () => Instant;
   /** Address of the notifications; null: none are sent. */
-  readonly notificationUrl: string | null | (() => string | null);
+  readonly notificationUrl: () => string | null;
   /** API key of the Server API's clients; unset: a new one. */
   readonly serverKey?: ServerKey;
   /** State as {@link TimedStore.save} wrote it; null: nothing was sold. */
@@ -50,21 +49,18 @@ const parseSaved = (saved: string): z.output<typeof savedStore> => {
 export type IosStoreSandbox = ReturnType<typeof createIosStoreSandbox>;
 
 /**
- * A sandbox App Store: it sells, renews as time passes, signs and notifies as the App Store does, and has its Server API of
- * both environments. A change is answered once its notifications were.
+ * A local App Store: it sells, renews as time passes, signs and notifies, and has the Server API of both environments. A
+ * change is answered once its notifications were.
  *
  * @throws Error if what was saved cannot be read
  */
 export const createIosStoreSandbox = (options: IosStoreOptions) => {
   const { prefix, signer, now, notificationUrl, saved, serverKey = createServerKey() } = options;
-  const pushes = createPushes(() =>
-    typeof notificationUrl === "function" ? notificationUrl() : notificationUrl,
-  );
+  const pushes = createPushes(notificationUrl);
   const publish = (notices: readonly Notice[], dueAt: Instant): void => {
     for (const notice of notices) {
       const account = shop.account(notice.lineage.account);
-      const signedPayload = signNotification(notificationOf(account, notice, signer), signer);
-      pushes.publish({ signedPayload, environment: account.environment, failures: 0, dueAt });
+      pushes.publish(signNotification(notificationOf(account, notice, signer), signer), account, dueAt);
     }
   };
   const shop: Shop = createShop(publish);
@@ -82,13 +78,13 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
     if ((pushes.nextAt() ?? Infinity) <= at) void timeline.runUntil(at);
     return at;
   };
-  const counter = createCounter({ shop, pushes, timeline, signer, defaults: options });
+  const counter = createCounter(shop, timeline, signer, options);
   const serverApi = createServerApi({ shop, pushes, catchUp, signer, serverKey, now });
   return {
     ...counter,
     handle: serveRoutes(prefix, {
       ...serverApi.routes,
-      ...controlRoutes({ counter, pushes, serverApi, signer }),
+      ...controlRoutes(counter, pushes, serverApi, signer),
     }),
     buy: async (purchase: RequestedPurchase) => counter.buy(bought.parse(purchase)),
     /** @throws ImpossibleChange if the purchase does not allow it, or there is none; then nothing has changed */

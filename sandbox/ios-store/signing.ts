@@ -2,7 +2,6 @@ import { createHash, createPrivateKey, sign, X509Certificate, type KeyObject } f
 import * as z from "zod";
 import { type CertificateTemplate, type Identity, TEMPLATES, issueCertificate } from "./certificates.ts";
 
-/** Signer of JWS: a private key with its certificates. */
 export interface JwsSigner {
   readonly x5c: readonly string[];
   readonly privateKey: KeyObject;
@@ -32,7 +31,6 @@ export type ChainOverrides = {
   readonly [Part in "root" | "intermediate" | "leaf"]?: Partial<CertificateTemplate>;
 };
 
-/** Creates a chain like the App Store's: root, intermediate and leaf, each with its own key. */
 export const makeChain = (overrides: ChainOverrides = {}): SigningChain => {
   const root = issueCertificate({ ...TEMPLATES.root, ...overrides.root }, null);
   const intermediate = issueCertificate({ ...TEMPLATES.intermediate, ...overrides.intermediate }, root);
@@ -55,8 +53,8 @@ export const fingerprintOf = ({ certificate }: Pick<Identity, "certificate">): s
 const base64url = (value: string | Uint8Array): string => Buffer.from(value).toString("base64url");
 
 /**
- * Signs a payload as compact JWS. `header` adds or replaces header members; undefined omits one. A payload or header given
- * as text is signed unchanged.
+ * Signs a compact JWS. `header` adds or replaces members; undefined omits one. A payload or header given as text is signed
+ * unchanged.
  *
  * @see https://www.rfc-editor.org/rfc/rfc7515#section-7.1
  */

@@ -85,7 +85,7 @@ test("an upgrade's token that only the app has ends what it replaces, and counts
     const bought = android.buy({ packageName: PACKAGE_NAME, ...purchase });
     await both.linkToken({ token: bought, productKind: "subscription", person: 0 });
     await both.advance(DAY);
-    const upgrade = android.change(bought, "upgrade", { productIdentifier: "premium" });
+    const upgrade = android.change(bought, { change: "upgrade", productIdentifier: "premium" });
     await both.advance(35 * DAY);
     expect(await activeIn(both.told)).toEqual(["premium"]);
     // Google's answer for the older token does not name the newer one.
@@ -103,7 +103,7 @@ test("a void that Google sees days later, although the app shows it", () =>
     await both.advance(5 * DAY);
     await both.linkToken({ token, productKind: "one_time_product", person: 0 });
     await both.advance(DAY);
-    both.stores.android.change(token, "refund", { voidedAgo: "P4D" });
+    both.stores.android.change(token, { change: "refund", voidedAgo: "P4D" });
     await both.advance(30 * DAY);
     await expectSameAnswers(both);
     expect(await both.untold.read("a", both.stores.clock.now)).toMatchObject([{ status: "revoked" }]);

@@ -1,11 +1,6 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
 
-/**
- * Real-time Developer Notifications.
- *
- * @see https://developer.android.com/google/play/billing/rtdn-reference
- */
-
+/** @see https://developer.android.com/google/play/billing/rtdn-reference */
 export const SUBSCRIPTION_NOTIFICATIONS = {
   RECOVERED: 1,
   RENEWED: 2,
@@ -42,19 +37,10 @@ export type Notice =
       readonly orderId: string;
       readonly refund: keyof typeof REFUND_TYPES;
     }
-  | { readonly refundReview: string; readonly orderId: string }
-  | "test";
-
-export interface DeveloperNotification {
-  readonly version: "1.0";
-  readonly packageName: string;
-  readonly eventTimeMillis: string;
-  readonly [content: `${string}Notification`]: object;
-}
+  | { readonly refundReview: string; readonly orderId: string };
 
 const contentOf = (notice: Notice, purchaseToken: string) => {
   const version = "1.0";
-  if (notice === "test") return { testNotification: { version } };
   if ("subscription" in notice) {
     const notificationType = SUBSCRIPTION_NOTIFICATIONS[notice.subscription];
     return { subscriptionNotification: { version, notificationType, purchaseToken } };
@@ -73,12 +59,14 @@ const contentOf = (notice: Notice, purchaseToken: string) => {
   return { pendingRefundReviewNotification: review };
 };
 
+export type DeveloperNotification = ReturnType<typeof developerNotification>;
+
 export const developerNotification = (
   packageName: string,
   purchaseToken: string,
   notice: Notice,
   at: Instant,
-): DeveloperNotification => ({
+) => ({
   version: "1.0",
   packageName,
   eventTimeMillis: String(at),

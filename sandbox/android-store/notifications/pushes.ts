@@ -7,22 +7,16 @@ import { instant } from "../../fields.ts";
 import { createPushQueue, waitingPush } from "../../pushes.ts";
 
 export interface PushOptions {
-  /** The endpoint; null: there is none. */
-  readonly pushUrl?: string | null | (() => string | null);
+  /** The endpoint; null, or unset: there is none. */
+  readonly pushUrl?: () => string | null;
   /** Audience of the tokens; unset: the endpoint's URL, as in Pub/Sub. */
   readonly audience?: string;
   /** E-mail of the service account that the subscription pushes as. */
   readonly serviceAccount?: string;
 }
 
-const message = z.object({
-  data: z.string(),
-  messageId: z.string(),
-  message_id: z.string(),
-  publishTime: z.string(),
-  publish_time: z.string(),
-});
-const pendingPush = waitingPush.unwrap().extend({ message, publishedAt: instant });
+const message = z.object({ data: z.string(), messageId: z.string(), publishedAt: instant });
+const pendingPush = waitingPush.unwrap().extend(message.shape);
 type PendingPush = z.output<typeof pendingPush>;
 /** Pushes that another version saved are dropped: a notification may be lost. */
 export const savedPushes = z.array(pendingPush).catch([]);
@@ -31,7 +25,8 @@ export const savedPushes = z.array(pendingPush).catch([]);
 export const savedKeys = z.array(z.object({ identifier: z.string(), privateKey: z.string() }));
 
 const SUBSCRIPTION = "projects/sandbox/subscriptions/play-notifications";
-const SERVICE_ACCOUNT = "play-push@sandbox.iam.gserviceaccount.com";
+/** That the pushes are signed as, unless another is given. */
+export const SERVICE_ACCOUNT = "play-push@sandbox.iam.gserviceaccount.com";
 /** The service account's numeric identifier. */
 const SUBJECT = "100000000000000000001";
 const TOKEN_SECONDS = 3600;
@@ -42,16 +37,11 @@ const ACKNOWLEDGED = new Set([102, 200, 201, 202, 204]);
 const BACKOFF = { first: 10_000, longest: 600_000 };
 const RETENTION = 7 * DAY;
 
-const newMessage = (data: unknown, at: Instant): z.output<typeof message> => {
-  const messageId = String(randomInt(1e14, 2e14));
-  return {
-    data: Buffer.from(JSON.stringify(data)).toString("base64"),
-    messageId,
-    message_id: messageId,
-    publishTime: isoTime(at),
-    publish_time: isoTime(at),
-  };
-};
+const newMessage = (data: unknown, publishedAt: Instant): z.output<typeof message> => ({
+  data: Buffer.from(JSON.stringify(data)).toString("base64"),
+  messageId: String(randomInt(1e14, 2e14)),
+  publishedAt,
+});
 
 const newKey = () => ({
   identifier: randomBytes(20).toString("hex"),
@@ -82,14 +72,13 @@ const createPushKeys = ([saved]: z.output<typeof savedKeys>) => {
 
 /** A Pub/Sub topic with one push subscription. */
 export const createPushes = (
-  { audience, serviceAccount = SERVICE_ACCOUNT, pushUrl = null }: PushOptions,
+  { audience, serviceAccount = SERVICE_ACCOUNT, pushUrl: url = () => null }: PushOptions,
   time: () => Instant,
   saved: { readonly pushes: readonly PendingPush[]; readonly keys: z.output<typeof savedKeys> },
 ) => {
   const keys = createPushKeys(saved.keys);
-  const url = (): string | null => (typeof pushUrl === "function" ? pushUrl() : pushUrl);
 
-  const requestOf = async (message: object, at: Instant) => {
+  const requestOf = async ({ data, messageId, publishedAt }: z.output<typeof message>, at: Instant) => {
     const issuedAt = Math.floor(Math.max(at, time()) / 1000);
     const token = await keys.sign({
       aud: audience ?? url() ?? "",
@@ -101,6 +90,9 @@ export const createPushes = (
       iss: "https://accounts.google.com",
       sub: SUBJECT,
     });
+    const publishTime = isoTime(publishedAt);
+    const ids = { messageId, message_id: messageId };
+    const message = { data, ...ids, publishTime, publish_time: publishTime };
     return {
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body: JSON.stringify({ message, subscription: SUBSCRIPTION }),
@@ -108,7 +100,7 @@ export const createPushes = (
   };
   const queue = createPushQueue<PendingPush>({
     url,
-    request: async ({ message, dueAt }) => requestOf(message, dueAt),
+    request: async (push) => requestOf(push, push.dueAt),
     isTaken: (status) => ACKNOWLEDGED.has(status),
     retryAfter: ({ failures, dueAt, publishedAt }) => {
       const delay = Math.min(BACKOFF.first * 2 ** failures, BACKOFF.longest);
@@ -120,14 +112,7 @@ export const createPushes = (
   return {
     ...queue,
     publish: (notifications: readonly unknown[], at: Instant): void =>
-      queue.publish(
-        ...notifications.map((data) => ({
-          message: newMessage(data, at),
-          publishedAt: at,
-          failures: 0,
-          dueAt: at,
-        })),
-      ),
+      queue.publish(...notifications.map((data) => ({ ...newMessage(data, at), failures: 0, dueAt: at }))),
     request: async (data: unknown) => requestOf(newMessage(data, time()), time()),
     keys: keys.list,
     save: () => ({ pushes: queue.waiting(), keys: keys.save() }),

@@ -25,8 +25,8 @@ const presented = (
 });
 
 /**
- * Answer of `orders.batchGet`, in the order of the request: all of the orders, or none. Google documents that an unknown
- * order fails the request, and not the error's reason.
+ * All of the orders, in the order of the request, or none. Google documents that an unknown order fails the request, and
+ * not the error's reason.
  *
  * @param voided voided purchases of the package
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders/batchget

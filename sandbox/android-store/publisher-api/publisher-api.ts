@@ -1,5 +1,5 @@
 import { aroundEach, found, type Answer, type Routes } from "../../routes.ts";
-import { googleError, googleRefusal } from "../answers.ts";
+import { googleRefusal } from "../answers.ts";
 import { ACKNOWLEDGED, isPaid, productsOf, type StoredPurchase } from "../shop/purchases.ts";
 import type { ShopKeeping } from "../shop/shop.ts";
 import { batchGetOrders } from "./orders.ts";
@@ -55,15 +55,11 @@ const requireUnacknowledged = (stored: StoredPurchase, product: string): void =>
 const OF_APPLICATION = "/androidpublisher/v3/applications/{packageName}";
 
 /**
- * The API's methods that read and acknowledge purchases, read orders and list voided purchases.
- *
- * @param packageNames existing packages; undefined: every package exists
  * @param refusalOf error for the access token of a request; null: it is accepted
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3
  */
 export const publisherRoutes = (
   shop: ShopKeeping,
-  packageNames: readonly string[] | undefined,
   refusalOf: (authorization: string | undefined) => Answer | null,
 ): Routes => {
   const routesOf = (kind: ProductKind, read: string, acknowledged: string): Routes => ({
@@ -76,7 +72,7 @@ export const publisherRoutes = (
       token = "",
     ) => {
       requireUnacknowledged(soldUnder(shop, kind, packageName, token), product);
-      shop.change(token, "acknowledge");
+      shop.change(token, { change: "acknowledge" });
       return found({});
     },
   });
@@ -88,14 +84,10 @@ export const publisherRoutes = (
     [`GET ${OF_APPLICATION}/purchases/voidedpurchases`]: ({ query }, packageName = "") =>
       listVoidedPurchases(shop.voidedOf(packageName), query, shop.time()),
   };
-  const noPackage = googleError(
-    404,
-    "applicationNotFound",
-    "No application was found for the given package name.",
-    "packageName",
+  return aroundEach(
+    routes,
+    (route) =>
+      (call, ...named) =>
+        refusalOf(call.authorization) ?? route(call, ...named),
   );
-  return aroundEach(routes, (route) => (call, packageName = "", ...named) => {
-    const isKnown = packageNames?.includes(packageName) ?? true;
-    return refusalOf(call.authorization) ?? (isKnown ? route(call, packageName, ...named) : noPackage);
-  });
 };

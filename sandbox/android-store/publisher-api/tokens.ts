@@ -44,10 +44,7 @@ const isSubject = (token: string): boolean => {
   return headers.has("authorization") && headers.get("x-goog-cloud-target-resource") === AUDIENCE;
 };
 
-/**
- * `external_account` JSON for this sandbox at the given root URL. Google's client signs with the AWS credentials of the
- * environment, and impersonates a service account if one is named.
- */
+/** Credential with which Google's client signs as an AWS workload, and impersonates a service account if one is named. */
 const externalAccount = (
   rootUrl: string,
   { impersonate }: { readonly impersonate?: string } = {},

@@ -66,8 +66,8 @@ const presented = (voided: VoidedPurchase): androidpublisher_v3.Schema$VoidedPur
 });
 
 /**
- * Answer of `purchases.voidedpurchases.list`: oldest first, at most 30 days back, by the time at which the store's
- * systems saw the void, which the answer does not contain. A page token carries the times of the first request.
+ * Oldest first, at most 30 days back, by the time at which the store's systems saw the void, which the answer does not
+ * contain. A page token carries the times of the first request.
  *
  * @param all voided purchases of the package
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases/list

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { failedPaymentTerms, period } from "./purchases.ts";
+import { text } from "../../fields.ts";
+import { period } from "./purchases.ts";
 
 /**
  * Changes of a purchase. A one-time purchase supports only `complete`, `decline`, `acknowledge`, `refund`, `revoke`,
@@ -57,25 +58,26 @@ export const CHANGES = [
 ] as const;
 export type AndroidChange = (typeof CHANGES)[number];
 
-export const changeDetails = z.object({
+const changeDetails = z.object({
   /** Length of the paid period, pause, grace period or deferral; default: the subscription's own period, for grace and pause one month. */
   period: period.optional(),
   quantity: z.int().positive().optional(),
   /** How long ago the refunded order was voided, if the store's systems see it only now; default: it was voided now. */
   voidedAgo: period.optional(),
-  productIdentifier: z.string().min(1).optional(),
-  basePlanIdentifier: z.string().min(1).optional(),
+  productIdentifier: text.optional(),
+  basePlanIdentifier: text.optional(),
   deferred: z.boolean().optional(),
   /** The replacement or top-up awaits its payment. */
   pending: z.boolean().optional(),
-  adds: z.string().min(1).optional(),
-  removes: z.string().min(1).optional(),
+  adds: text.optional(),
+  removes: text.optional(),
   /** Phases of `fail-billing`; default: as sold. */
-  ...failedPaymentTerms.shape,
+  silentPeriod: period.nullable().optional(),
+  gracePeriod: period.nullable().optional(),
+  accountHold: period.nullable().optional(),
 });
 
 export type ChangeDetails = Readonly<z.output<typeof changeDetails>>;
 
-/** A change, as a request names it. */
 export const androidChange = changeDetails.extend({ change: z.enum(CHANGES) });
 export type RequestedAndroidChange = z.input<typeof androidChange>;

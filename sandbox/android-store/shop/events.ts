@@ -27,8 +27,6 @@ import {
   withTerms,
 } from "./subscription-states.ts";
 
-/** Events of purchases that the passing of time causes. */
-
 const UNACKNOWLEDGED = { by: "google", for: "unacknowledged" } as const;
 
 const acknowledgementDue = (sold: SoldPurchase): Instant | null =>

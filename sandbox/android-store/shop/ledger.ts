@@ -10,7 +10,7 @@ import {
 } from "../notifications/notifications.ts";
 import { voidedPurchase, type VoidedPurchase } from "../publisher-api/voided-purchases.ts";
 import { nextEventOf } from "./events.ts";
-import { createOrders, savedOrders } from "./orders.ts";
+import { ordersOf, savedOrders, type Order } from "./orders.ts";
 import {
   isPaid,
   soldPurchase,
@@ -32,14 +32,15 @@ export const savedShop = z.object({
 export const createLedger = (saved: z.output<typeof savedShop> | null) => {
   const purchases = new Map<string, SoldPurchase>();
   const due = createDue();
-  const orders = createOrders(saved?.orders ?? []);
+  const orders = new Map<string, Order>(saved?.orders.map((order) => [order.orderId, order]));
   const dropped = new Set<string>(saved?.dropped);
   const voided: VoidedPurchase[] = [...(saved?.voided ?? [])];
 
   const store = (purchaseToken: string, sold: SoldPurchase, at: Instant): void => {
     purchases.set(purchaseToken, sold);
     due.set(purchaseToken, nextEventOf(sold));
-    orders.keep(purchaseToken, sold, at);
+    for (const order of ordersOf(purchaseToken, sold, at))
+      if (!orders.has(order.orderId)) orders.set(order.orderId, order);
   };
   for (const [purchaseToken, sold] of saved?.purchases ?? []) store(purchaseToken, sold, saved?.time ?? 0);
 
@@ -92,7 +93,7 @@ export const createLedger = (saved: z.output<typeof savedShop> | null) => {
       return found?.productKind === "subscription" && isPaid(found) ? found : null;
     },
     tokens: (): readonly string[] => [...purchases.keys()],
-    order: orders.find,
+    order: (orderId: string): Order | undefined => orders.get(orderId),
     /** Voided purchases of a package, oldest first. */
     voidedOf: (packageName: string): readonly VoidedPurchase[] =>
       voided.filter((one) => one.packageName === packageName),
@@ -106,7 +107,7 @@ export const createLedger = (saved: z.output<typeof savedShop> | null) => {
       purchases: [...purchases],
       dropped: [...dropped],
       voided,
-      orders: orders.save(),
+      orders: [...orders.values()],
     }),
   };
 };

@@ -4,6 +4,7 @@ import {
   acknowledgeBy,
   ACKNOWLEDGED,
   orderId,
+  withAnswer,
   withOffer,
   withPurchaseState,
   type SoldOneTimePurchase,
@@ -16,29 +17,23 @@ type OneTimeStep = (sold: SoldOneTimePurchase, details: ChangeDetails, now: Inst
 
 const skuOf = ({ answer }: SoldOneTimePurchase): string => answer.productLineItem?.[0]?.productId ?? "";
 
-/** Paid now. */
 export const completed = (sold: SoldOneTimePurchase, now: Instant, orderIdentifier = orderId()): Outcome => {
   const test = sold.answer.testPurchaseContext !== undefined;
-  const { answer } = withPurchaseState(sold, "PURCHASED");
-  const paid = {
-    ...sold,
-    answer: { ...answer, orderId: orderIdentifier, purchaseCompletionTime: isoTime(now) },
-    terms: sold.terms === null ? null : { acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil: null }) },
-  };
-  return outcome(paid, { oneTimeProduct: "PURCHASED", sku: skuOf(sold) });
+  const fields = { orderId: orderIdentifier, purchaseCompletionTime: isoTime(now) };
+  const paid = withAnswer(withPurchaseState(sold, "PURCHASED"), fields);
+  const terms =
+    sold.terms === null ? null : { acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil: null }) };
+  return outcome({ ...paid, terms }, { oneTimeProduct: "PURCHASED", sku: skuOf(sold) });
 };
 
-const consume: OneTimeStep = (sold) => {
-  const consumed = withOffer(sold, { consumptionState: "CONSUMPTION_STATE_CONSUMED" });
-  return outcome({ ...consumed, answer: { ...consumed.answer, acknowledgementState: ACKNOWLEDGED } });
-};
-
-/** Changes of a one-time purchase. */
 export const ONE_TIME_STEPS: Partial<Record<AndroidChange, OneTimeStep>> = {
   ...REFUNDS,
   complete: (sold, _, now) => completed(sold, now),
   decline: (sold) =>
     outcome(withPurchaseState(sold, "CANCELLED"), { oneTimeProduct: "CANCELED", sku: skuOf(sold) }),
   "refund-partly": refundedPartly,
-  consume,
+  consume: (sold) => {
+    const consumed = withOffer(sold, { consumptionState: "CONSUMPTION_STATE_CONSUMED" });
+    return outcome(withAnswer(consumed, { acknowledgementState: ACKNOWLEDGED }));
+  },
 };

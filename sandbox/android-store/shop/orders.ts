@@ -41,21 +41,12 @@ const linesOf = (sold: SoldPurchase, at: Instant): readonly { orderId: string; l
   });
 };
 
-/** @param saved what `save` returned */
-export const createOrders = (saved: z.output<typeof savedOrders>) => {
-  const orders = new Map<string, Order>(saved.map((each) => [each.orderId, each]));
-  return {
-    /** Keeps the orders that a purchase's answer names, each once. */
-    keep: (purchaseToken: string, sold: SoldPurchase, at: Instant): void => {
-      const { packageName } = sold;
-      const fresh = linesOf(sold, at).filter(({ orderId }) => !orders.has(orderId));
-      for (const [orderId, ordered] of Map.groupBy(fresh, ({ orderId }) => orderId)) {
-        const lines = ordered.map(({ line }) => line);
-        orders.set(orderId, { orderId, packageName, purchaseToken, createdAt: at, lines });
-      }
-    },
-    find: (orderId: string): Order | undefined => orders.get(orderId),
-    clear: () => orders.clear(),
-    save: (): z.input<typeof savedOrders> => [...orders.values()],
-  };
-};
+/** Orders that a purchase's answer names. */
+export const ordersOf = (purchaseToken: string, sold: SoldPurchase, createdAt: Instant): readonly Order[] =>
+  [...Map.groupBy(linesOf(sold, createdAt), ({ orderId }) => orderId)].map(([orderId, ordered]) => ({
+    orderId,
+    packageName: sold.packageName,
+    purchaseToken,
+    createdAt,
+    lines: ordered.map(({ line }) => line),
+  }));

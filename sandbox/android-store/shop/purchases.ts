@@ -12,7 +12,7 @@ import type { VoidedOrder } from "../publisher-api/voided-purchases.ts";
 
 export type SubscriptionPurchase = androidpublisher_v3.Schema$SubscriptionPurchaseV2;
 export type SubscriptionLine = androidpublisher_v3.Schema$SubscriptionPurchaseLineItem;
-export type OneTimePurchase = androidpublisher_v3.Schema$ProductPurchaseV2;
+type OneTimePurchase = androidpublisher_v3.Schema$ProductPurchaseV2;
 
 /** An ISO 8601 duration. */
 export const period = z
@@ -74,60 +74,53 @@ export type SoldPurchase = SoldSubscription | SoldOneTimePurchase;
 /** A purchase without its terms. */
 export type StoredPurchase = Omit<SoldSubscription, "terms"> | Omit<SoldOneTimePurchase, "terms">;
 
-/** Phases after a renewal whose payment fails, in this order. Null: left out. */
-export const failedPaymentTerms = z.object({
-  /** The subscription stays ACTIVE past its end while the store tries again: a day or two. */
-  silentPeriod: period.nullable().optional(),
-  gracePeriod: period.nullable().optional(),
-  accountHold: period.nullable().optional(),
-});
-
 export const sandboxPurchase = z.object({
   packageName: text,
   productKind: z.enum(PRODUCT_KINDS),
   productIdentifier: text,
   /** Subscriptions only. */
   basePlanIdentifier: text.optional(),
-  /** Time until a subscription ends or renews, now and at each renewal; default: one month. */
-  period: period.optional(),
+  /** Time until a subscription ends or renews, now and at each renewal. */
+  period: period.default("P1M"),
   /** Bought, but not paid yet. */
-  pending: z.boolean().optional(),
+  pending: z.boolean().default(false),
   /** A subscription that does not renew automatically. */
-  prepaid: z.boolean().optional(),
+  prepaid: z.boolean().default(false),
   /** Bought by a licence tester: the purchase's environment is sandbox. */
-  test: z.boolean().optional(),
+  test: z.boolean().default(false),
   obfuscatedAccountIdentifier: text.optional(),
   /** Unset: a new one. */
   orderIdentifier: text.optional(),
   /** Token of the subscription that this one replaces. */
   replaces: text.optional(),
   /** The replaced product stays until its end, and this one follows it. */
-  deferred: z.boolean().optional(),
+  deferred: z.boolean().default(false),
   /** Token of the expired subscription that was bought again outside the app. */
   resubscribes: text.optional(),
-  /** One-time purchases only; default: 1. */
-  quantity: z.int().positive().optional(),
+  /** One-time purchases only. */
+  quantity: z.int().positive().default(1),
   /** One-time purchases only. */
   purchaseOptionIdentifier: text.optional(),
   /** A one-time purchase that is rented. */
-  rental: z.boolean().optional(),
-  /** Subscriptions only; default: no silent period, three days of grace, thirty days on hold. */
-  ...failedPaymentTerms.shape,
+  rental: z.boolean().default(false),
+  /** Phases after a failed payment, in this order; null: left out. In the silent period the state stays ACTIVE. */
+  silentPeriod: period.nullable().default(null),
+  gracePeriod: period.nullable().default("P3D"),
+  accountHold: period.nullable().default("P30D"),
 });
 
 export type SandboxPurchase = z.input<typeof sandboxPurchase>;
+export type WantedPurchase = z.output<typeof sandboxPurchase>;
 
 export const ACKNOWLEDGEMENT_PENDING = "ACKNOWLEDGEMENT_STATE_PENDING";
 export const ACKNOWLEDGED = "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED";
 
-/** End of a duration that begins at the given time. */
 export const after = (begin: Instant, duration: string): Instant => {
   const parsed = parsePeriod(duration);
   if (parsed === null) throw new Error(`Not an ISO 8601 duration: ${duration}`);
   return plusPeriod(begin, parsed);
 };
 
-/** Time in an answer; null: it has none. */
 export const instantOf = (time: string | null | undefined): Instant | null =>
   time == null ? null : Date.parse(time);
 
@@ -143,8 +136,8 @@ export const endOf = ({ lineItems }: SubscriptionPurchase): Instant | null => {
 };
 
 /**
- * Time within which a purchase must be acknowledged: three days, or three minutes for a licence tester. For test
- * subscriptions the same page also says five; the shorter one applies here.
+ * Time within which a purchase must be acknowledged, and that of a licence tester. For test subscriptions the page also
+ * says five minutes.
  *
  * @see https://developer.android.com/google/play/billing/integrate#process
  * @see https://developer.android.com/google/play/billing/test
@@ -155,8 +148,6 @@ const ACKNOWLEDGEMENT = { paid: 3 * DAY, test: 3 * MINUTE };
 const SHORT_PLAN = 7 * DAY;
 
 /**
- * Time at which the store refunds an unacknowledged purchase.
- *
  * @param prepaidUntil end of what was bought, of a prepaid plan; null: another purchase
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions#prepaid-plans
  */
@@ -179,15 +170,14 @@ export const isPaid = (stored: StoredPurchase): boolean =>
     ? !/PENDING|EXPIRED/.test(stored.answer.subscriptionState ?? "")
     : stored.answer.purchaseStateContext?.purchaseState === "PURCHASED";
 
-export const withPurchaseState = (
-  sold: SoldOneTimePurchase,
-  purchaseState: "PURCHASED" | "CANCELLED",
-): SoldOneTimePurchase => ({
+export const withAnswer = <Sold extends SoldPurchase>(sold: Sold, fields: Partial<Sold["answer"]>): Sold => ({
   ...sold,
-  answer: { ...sold.answer, purchaseStateContext: { purchaseState } },
+  answer: { ...sold.answer, ...fields },
 });
 
-/** A one-time purchase with other details of what was bought. */
+export const withPurchaseState = (sold: SoldOneTimePurchase, purchaseState: "PURCHASED" | "CANCELLED") =>
+  withAnswer(sold, { purchaseStateContext: { purchaseState } });
+
 export const withOffer = (
   sold: SoldOneTimePurchase,
   details: androidpublisher_v3.Schema$ProductOfferDetails,
@@ -196,10 +186,10 @@ export const withOffer = (
     ...line,
     productOfferDetails: { ...line.productOfferDetails, ...details },
   }));
-  return { ...sold, answer: { ...sold.answer, productLineItem } };
+  return withAnswer(sold, { productLineItem });
 };
 
-/** A purchase after a change or after some time, and the notifications of it. */
+/** A purchase after a change or after some time. */
 export interface Outcome {
   readonly sold: SoldPurchase;
   readonly notices: readonly Notice[];

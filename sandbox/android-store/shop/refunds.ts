@@ -14,8 +14,6 @@ import {
 } from "./purchases.ts";
 import { expired, linesOf, stateOf, tell } from "./subscription-states.ts";
 
-/** Refunds, revocations and chargebacks of a purchase's orders. */
-
 /** The latest order that was paid; null: none was. */
 const latestOrder = (sold: SoldPurchase, now: Instant): Pick<VoidedOrder, "orderId" | "orderedAt"> | null => {
   if (sold.productKind === "one_time_product") {

@@ -8,11 +8,13 @@ import {
   endOf,
   instantOf,
   isPrepaid,
-  type SandboxPurchase,
+  sandboxPurchase,
   type SoldOneTimePurchase,
   type SoldSubscription,
   type SubscriptionLine,
   type SubscriptionPurchase,
+  type WantedPurchase,
+  withAnswer,
   outcome,
   type Outcome,
 } from "./purchases.ts";
@@ -21,28 +23,14 @@ import { failedPaymentPhases, stateOf, tell } from "./subscription-states.ts";
 
 /** Purchases as the store sells them. A paid one is a pending one that was completed. */
 
-const DEFAULT_PERIOD = "P1M";
-
 /** A subscription that awaits its payment. */
-const newSubscription = (purchase: SandboxPurchase): SoldSubscription => {
-  const {
-    packageName,
-    productIdentifier,
-    basePlanIdentifier,
-    replaces,
-    resubscribes,
-    test = false,
-  } = purchase;
-  const {
-    period = DEFAULT_PERIOD,
-    silentPeriod = null,
-    gracePeriod = "P3D",
-    accountHold = "P30D",
-  } = purchase;
+const newSubscription = (purchase: WantedPurchase): SoldSubscription => {
+  const { packageName, productIdentifier, basePlanIdentifier, replaces, resubscribes } = purchase;
+  const { period, silentPeriod, gracePeriod, accountHold } = purchase;
   const account = purchase.obfuscatedAccountIdentifier;
   const line: SubscriptionLine = {
     productId: productIdentifier,
-    ...(purchase.prepaid === true ? { prepaidPlan: {} } : { autoRenewingPlan: { autoRenewEnabled: true } }),
+    ...(purchase.prepaid ? { prepaidPlan: {} } : { autoRenewingPlan: { autoRenewEnabled: true } }),
     ...(basePlanIdentifier !== undefined && { offerDetails: { basePlanId: basePlanIdentifier } }),
   };
   return {
@@ -56,7 +44,7 @@ const newSubscription = (purchase: SandboxPurchase): SoldSubscription => {
       ...(replaces !== undefined && { linkedPurchaseToken: replaces }),
       ...(resubscribes !== undefined && { outOfAppPurchaseContext: { expiredPurchaseToken: resubscribes } }),
       ...(account !== undefined && { externalAccountIdentifiers: { obfuscatedExternalAccountId: account } }),
-      ...(test && { testPurchase: {} }),
+      ...(purchase.test && { testPurchase: {} }),
       lineItems: [line],
     },
     terms: {
@@ -75,8 +63,8 @@ const newSubscription = (purchase: SandboxPurchase): SoldSubscription => {
 };
 
 /** A one-time purchase that awaits its payment. */
-const newOneTimePurchase = (purchase: SandboxPurchase): SoldOneTimePurchase => {
-  const { packageName, purchaseOptionIdentifier, rental = false, test = false, quantity = 1 } = purchase;
+const newOneTimePurchase = (purchase: WantedPurchase): SoldOneTimePurchase => {
+  const { packageName, purchaseOptionIdentifier, rental, test, quantity } = purchase;
   const account = purchase.obfuscatedAccountIdentifier;
   const productOfferDetails = {
     ...(purchaseOptionIdentifier !== undefined && { purchaseOptionId: purchaseOptionIdentifier }),
@@ -122,8 +110,8 @@ const following = (
  * @param replaced running subscription that this purchase replaces; null: none
  * @throws ImpossibleChange
  */
-export const sold = (purchase: SandboxPurchase, at: Instant, replaced: SoldSubscription | null): Outcome => {
-  const { productKind, orderIdentifier, pending = false, deferred = false, prepaid = false } = purchase;
+export const sold = (purchase: WantedPurchase, at: Instant, replaced: SoldSubscription | null): Outcome => {
+  const { productKind, orderIdentifier, pending, deferred, prepaid, period } = purchase;
   if (productKind === "one_time_product") {
     const once = newOneTimePurchase(purchase);
     return pending ? outcome(once) : completedOnce(once, at, orderIdentifier);
@@ -136,28 +124,23 @@ export const sold = (purchase: SandboxPurchase, at: Instant, replaced: SoldSubsc
       "A deferred purchase replaces a subscription that renews, and is not pending.",
     );
   if (pending) return tell(subscription);
-  const { period = DEFAULT_PERIOD } = purchase;
   if (deferred && isFollowed) {
     const paid = completed(subscription, end, at);
     const lineItems = following(subscription.answer.lineItems ?? [], replaced.answer);
-    return tell({ ...paid, answer: { ...paid.answer, lineItems } }, "PURCHASED");
+    return tell(withAnswer(paid, { lineItems }), "PURCHASED");
   }
   const isTopUp = prepaid && replaced !== null && isPrepaid(replaced.answer);
   const from = isTopUp ? Math.max(end ?? at, at) : at;
   return tell(completed(subscription, after(from, period), at, orderIdentifier), "PURCHASED");
 };
 
-/**
- * The purchase that takes the place of another.
- *
- * @throws ImpossibleChange
- */
+/** @throws ImpossibleChange */
 export const successorOf = (
   replaced: SoldSubscription | null,
   purchaseToken: string,
   change: "replace" | "upgrade" | "top-up",
   details: ChangeDetails,
-): SandboxPurchase => {
+): WantedPurchase => {
   const terms = replaced?.terms;
   if (replaced === null || terms == null)
     throw new ImpossibleChange("Only a subscription that was sold here, and has not ended, can be replaced.");
@@ -166,21 +149,19 @@ export const successorOf = (
   const prepaid = change === "top-up";
   if (prepaid && (!isPrepaid(answer) || stateOf(replaced) !== "ACTIVE" || details.pending === true))
     throw new ImpossibleChange("A top-up extends a prepaid plan that has not ended, and is paid at once.");
-  const { productIdentifier = line?.productId ?? "", pending = false, deferred = false } = details;
-  const { basePlanIdentifier = line?.offerDetails?.basePlanId } = details;
-  const account = answer.externalAccountIdentifiers?.obfuscatedExternalAccountId;
-  return {
+  const { productIdentifier = line?.productId, pending, deferred, period = terms.period } = details;
+  return sandboxPurchase.parse({
     packageName,
     productKind: "subscription",
     productIdentifier,
+    basePlanIdentifier: details.basePlanIdentifier ?? line?.offerDetails?.basePlanId ?? undefined,
     replaces: purchaseToken,
-    period: details.period ?? terms.period,
+    period,
     ...failedPaymentPhases(terms, details),
     prepaid,
     pending,
     deferred,
     test: answer.testPurchase !== undefined,
-    ...(basePlanIdentifier != null && { basePlanIdentifier }),
-    ...(account != null && { obfuscatedAccountIdentifier: account }),
-  };
+    obfuscatedAccountIdentifier: answer.externalAccountIdentifiers?.obfuscatedExternalAccountId ?? undefined,
+  });
 };

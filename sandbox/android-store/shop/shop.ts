@@ -3,7 +3,7 @@ import type * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
 import type { DeveloperNotification } from "../notifications/notifications.ts";
-import type { AndroidChange, ChangeDetails } from "./changes.ts";
+import type { AndroidChange, ChangeDetails, RequestedAndroidChange } from "./changes.ts";
 import { afterEvent } from "./events.ts";
 import { createLedger, type savedShop } from "./ledger.ts";
 import { ONE_TIME_STEPS } from "./one-time-changes.ts";
@@ -13,8 +13,8 @@ import {
   isPaid,
   outcome,
   type Outcome,
-  type SandboxPurchase,
   type SoldPurchase,
+  type WantedPurchase,
 } from "./purchases.ts";
 import { sold, successorOf } from "./sale.ts";
 import { SUBSCRIPTION_STEPS } from "./subscription-changes.ts";
@@ -23,15 +23,12 @@ import { expired, stateOf, tell } from "./subscription-states.ts";
 const newPurchaseToken = (): string =>
   `${randomBytes(12).toString("hex")}.AO-J1O${randomBytes(48).toString("base64url")}`;
 
-/**
- * Google leaves out of an acknowledged purchase that it was bought outside the app.
- *
- * @throws ImpossibleChange
- */
+/** @throws ImpossibleChange */
 const acknowledged = (sold: SoldPurchase): Outcome => {
   if (!isPaid(sold) || sold.answer.acknowledgementState === ACKNOWLEDGED)
     throw new ImpossibleChange("The purchase does not wait to be acknowledged.");
   const answer = { ...sold.answer, acknowledgementState: ACKNOWLEDGED };
+  // Google leaves out of an acknowledged purchase that it was bought outside the app.
   if ("outOfAppPurchaseContext" in answer) delete answer.outOfAppPurchaseContext;
   return outcome({ ...sold, answer } as SoldPurchase);
 };
@@ -79,8 +76,7 @@ export const createShop = (
     return keep(token, tell(expired(replaced, at, { replacementCancellation: {} }), "EXPIRED"), at);
   };
 
-  /** Creates a purchase, under a new token unless one is given, and returns its token. */
-  const buy = (purchase: SandboxPurchase, purchaseToken = newPurchaseToken()): string => {
+  const buy = (purchase: WantedPurchase, purchaseToken = newPurchaseToken()): string => {
     const at = time();
     const sale = sold(purchase, at, running(purchase.replaces));
     publish([...keep(purchaseToken, sale, at), ...expireReplaced(sale.sold, at)], at);
@@ -90,11 +86,8 @@ export const createShop = (
   return {
     ...ledger,
     buy,
-    /**
-     * @returns the token of the changed purchase, or of the one that took its place
-     * @throws ImpossibleChange
-     */
-    change: (purchaseToken: string, change: AndroidChange, details: ChangeDetails = {}): string => {
+    /** @throws ImpossibleChange */
+    change: (purchaseToken: string, { change, ...details }: RequestedAndroidChange): string => {
       const before = ledger.sold(purchaseToken);
       if (change === "replace" || change === "upgrade" || change === "top-up")
         return buy(successorOf(running(purchaseToken), purchaseToken, change, details));

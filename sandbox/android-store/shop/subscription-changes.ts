@@ -7,6 +7,7 @@ import {
   endOf,
   isPrepaid,
   orderId,
+  withAnswer,
   type SoldSubscription,
   type SubscriptionLine,
 } from "./purchases.ts";
@@ -50,70 +51,8 @@ export const completed = (
   const paid = active(sold, until, now, orderIdentifier);
   const test = sold.answer.testPurchase !== undefined;
   const prepaidUntil = isPrepaid(sold.answer) ? periodFrom(now, sold, {}) : null;
-  const started = { ...paid, answer: { ...paid.answer, startTime: isoTime(now) } };
+  const started = withAnswer(paid, { startTime: isoTime(now) });
   return withTerms(started, { acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil }) });
-};
-
-const complete: SubscriptionStep = (sold, { period = sold.terms?.period ?? MONTH }, now) =>
-  tell(completed(withTerms(sold, { period }), after(now, period), now), "PURCHASED");
-
-const renew: SubscriptionStep = (sold, details, now) => {
-  const until = periodFrom(Math.max(endOf(sold.answer) ?? now, now), sold, details);
-  const resumed = ["ON_HOLD", "PAUSED"].includes(stateOf(sold));
-  return tell(active(sold, until, now), resumed ? "RECOVERED" : "RENEWED");
-};
-
-const restart: SubscriptionStep = (sold, _, now) => {
-  requireState(sold, "CANCELED");
-  const until = endOf(sold.answer);
-  if (until === null || until <= now) throw new ImpossibleChange("The subscription has ended.");
-  const { canceledStateContext: _context, ...answer } = sold.answer;
-  const restored = withLines(
-    { ...sold, answer: { ...answer, subscriptionState: "SUBSCRIPTION_STATE_ACTIVE" } },
-    (line) => (endsWithPeriod(line) ? line : withRenewal(line, true)),
-  );
-  return tell(restored, "RESTARTED");
-};
-
-const failBilling: SubscriptionStep = (sold, details) => {
-  const terms = termsOfRenewing(sold);
-  requireState(sold, "ACTIVE", "PAUSED");
-  return tell(withTerms(sold, { paymentFails: true, ...failedPaymentPhases(terms, details) }));
-};
-
-const recover: SubscriptionStep = (sold, _, now) => {
-  const terms = termsOfRenewing(sold);
-  const { period, paidUntil, paymentFails, stateUntil } = terms;
-  requireState(sold, "ACTIVE", "IN_GRACE_PERIOD", "ON_HOLD", "PAUSED");
-  if (!paymentFails) throw new ImpossibleChange("No payment fails.");
-  if (stateOf(sold) === "ON_HOLD") return recovered(sold, terms, now);
-  const silent = stateOf(sold) === "ACTIVE" && stateUntil !== null;
-  if (!silent && stateOf(sold) !== "IN_GRACE_PERIOD") return tell(withTerms(sold, { paymentFails: false }));
-  const until = after(paidUntil ?? now, period);
-  return tell(active(sold, until > now ? until : after(now, period), now), "RENEWED");
-};
-
-const schedulePause: SubscriptionStep = (sold, { period = MONTH }) => {
-  termsOfRenewing(sold);
-  requireState(sold, "ACTIVE");
-  return tell(withTerms(sold, { pause: period }), "PAUSE_SCHEDULE_CHANGED");
-};
-
-const resume: SubscriptionStep = (sold, _, now) => {
-  const terms = termsOfRenewing(sold);
-  if (stateOf(sold) === "PAUSED") return afterPause(sold, terms, now);
-  if (terms.pause === null) throw new ImpossibleChange("No pause is scheduled.");
-  return tell(withTerms(sold, { pause: null }), "PAUSE_SCHEDULE_CHANGED");
-};
-
-const defer: SubscriptionStep = (sold, details, now) => {
-  requireState(sold, "ACTIVE");
-  const end = endOf(sold.answer);
-  if (end === null || end <= now) throw new ImpossibleChange("The period has ended.");
-  const until = periodFrom(end, sold, details);
-  const moved = (line: SubscriptionLine): SubscriptionLine =>
-    line.expiryTime == null ? line : { ...line, expiryTime: isoTime(until) };
-  return tell(withTerms(withLines(sold, moved), { paidUntil: until }), "DEFERRED");
 };
 
 /** Adds an add-on at once, or removes one at the end of the period. */
@@ -145,29 +84,75 @@ const changeItems: SubscriptionStep = (sold, { adds, removes }) => {
       latestSuccessfulOrderId: orderId(),
       autoRenewingPlan: { autoRenewEnabled: true },
     });
-  return tell({ ...marked, answer: { ...marked.answer, lineItems } }, "ITEMS_CHANGED");
+  return tell(withAnswer(marked, { lineItems }), "ITEMS_CHANGED");
 };
 
-/** Changes of a subscription. */
 export const SUBSCRIPTION_STEPS: Partial<Record<AndroidChange, SubscriptionStep>> = {
   ...REFUNDS,
-  complete,
-  decline: (sold) => {
-    const subscriptionState = "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED";
-    return tell({ ...sold, answer: { ...sold.answer, subscriptionState } }, "PENDING_PURCHASE_CANCELED");
+  complete: (sold, { period = sold.terms?.period ?? MONTH }, now) =>
+    tell(completed(withTerms(sold, { period }), after(now, period), now), "PURCHASED"),
+  decline: (sold) =>
+    tell(
+      withAnswer(sold, { subscriptionState: "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED" }),
+      "PENDING_PURCHASE_CANCELED",
+    ),
+  renew: (sold, details, now) => {
+    const until = periodFrom(Math.max(endOf(sold.answer) ?? now, now), sold, details);
+    const resumed = ["ON_HOLD", "PAUSED"].includes(stateOf(sold));
+    return tell(active(sold, until, now), resumed ? "RECOVERED" : "RENEWED");
   },
-  renew,
   cancel: (sold, _, now) => canceled(sold, now),
-  restart,
-  "fail-billing": failBilling,
-  recover,
+  restart: (sold, _, now) => {
+    requireState(sold, "CANCELED");
+    const until = endOf(sold.answer);
+    if (until === null || until <= now) throw new ImpossibleChange("The subscription has ended.");
+    const { canceledStateContext: _context, ...answer } = sold.answer;
+    const restored = withLines(
+      { ...sold, answer: { ...answer, subscriptionState: "SUBSCRIPTION_STATE_ACTIVE" } },
+      (line) => (endsWithPeriod(line) ? line : withRenewal(line, true)),
+    );
+    return tell(restored, "RESTARTED");
+  },
+  "fail-billing": (sold, details) => {
+    const terms = termsOfRenewing(sold);
+    requireState(sold, "ACTIVE", "PAUSED");
+    return tell(withTerms(sold, { paymentFails: true, ...failedPaymentPhases(terms, details) }));
+  },
+  recover: (sold, _, now) => {
+    const terms = termsOfRenewing(sold);
+    const { period, paidUntil, paymentFails, stateUntil } = terms;
+    requireState(sold, "ACTIVE", "IN_GRACE_PERIOD", "ON_HOLD", "PAUSED");
+    if (!paymentFails) throw new ImpossibleChange("No payment fails.");
+    if (stateOf(sold) === "ON_HOLD") return recovered(sold, terms, now);
+    const silent = stateOf(sold) === "ACTIVE" && stateUntil !== null;
+    if (!silent && stateOf(sold) !== "IN_GRACE_PERIOD") return tell(withTerms(sold, { paymentFails: false }));
+    const until = after(paidUntil ?? now, period);
+    return tell(active(sold, until > now ? until : after(now, period), now), "RENEWED");
+  },
   grace: (sold, { period = MONTH }, now) =>
     inGracePeriod(withTerms(sold, { paidUntil: now }), after(now, period)),
   hold: (sold, _, now) => onHold(sold, now),
   pause: (sold, { period = MONTH }, now) => paused(sold, after(now, period), now),
-  "schedule-pause": schedulePause,
-  resume,
+  "schedule-pause": (sold, { period = MONTH }) => {
+    termsOfRenewing(sold);
+    requireState(sold, "ACTIVE");
+    return tell(withTerms(sold, { pause: period }), "PAUSE_SCHEDULE_CHANGED");
+  },
+  resume: (sold, _, now) => {
+    const terms = termsOfRenewing(sold);
+    if (stateOf(sold) === "PAUSED") return afterPause(sold, terms, now);
+    if (terms.pause === null) throw new ImpossibleChange("No pause is scheduled.");
+    return tell(withTerms(sold, { pause: null }), "PAUSE_SCHEDULE_CHANGED");
+  },
   expire: (sold, _, now) => tell(expired(sold, now), "EXPIRED"),
-  defer,
+  defer: (sold, details, now) => {
+    requireState(sold, "ACTIVE");
+    const end = endOf(sold.answer);
+    if (end === null || end <= now) throw new ImpossibleChange("The period has ended.");
+    const until = periodFrom(end, sold, details);
+    const moved = (line: SubscriptionLine): SubscriptionLine =>
+      line.expiryTime == null ? line : { ...line, expiryTime: isoTime(until) };
+    return tell(withTerms(withLines(sold, moved), { paidUntil: until }), "DEFERRED");
+  },
   "items-changed": changeItems,
 };

@@ -8,6 +8,7 @@ import {
   instantOf,
   isPrepaid,
   orderId,
+  withAnswer,
   type SoldPurchase,
   type SoldSubscription,
   type SubscriptionLine,
@@ -16,8 +17,6 @@ import {
   outcome,
   type Outcome,
 } from "./purchases.ts";
-
-/** The states of a subscription, and what it takes to get into each. */
 
 type State = "ACTIVE" | "CANCELED" | "EXPIRED" | "IN_GRACE_PERIOD" | "ON_HOLD" | "PAUSED";
 
@@ -97,7 +96,7 @@ export const withLines = (
 ): SoldSubscription => {
   const end = endOf(sold.answer) ?? 0;
   const lineItems = linesOf(sold).map((line) => (isOver(line, end) ? line : change(line)));
-  return { ...sold, answer: { ...sold.answer, lineItems } };
+  return withAnswer(sold, { lineItems });
 };
 
 const CONTEXTS = [

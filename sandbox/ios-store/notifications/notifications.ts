@@ -1,7 +1,4 @@
 import { randomUUID } from "node:crypto";
-import * as z from "zod";
-import type { Instant } from "../../../lib/entitlements/time.ts";
-import { text } from "../../fields.ts";
 import type { Notice } from "../shop/current.ts";
 import type { Account } from "../shop/lineage.ts";
 import { signedPayloadsOf, statusOf } from "../shop/payloads.ts";
@@ -11,8 +8,7 @@ import { signJws, type JwsSigner } from "../signing.ts";
 type NotificationFields = Readonly<Record<string, unknown>>;
 
 /**
- * Signs an App Store Server Notification V2. The given fields, valid or not, replace the envelope's own or are added to
- * them.
+ * Signs a notification of version 2. Its fields may be invalid, and replace the envelope's own.
  *
  * @see https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
  */
@@ -54,17 +50,3 @@ export const notificationOf = (account: Account, notice: Notice, signer: JwsSign
     },
   };
 };
-
-/** The app of a test notification; unset: the store's own, in the sandbox environment. */
-export const notifiedApp = z.strictObject({
-  bundleIdentifier: text.optional(),
-  appAppleIdentifier: z.int().positive().optional(),
-  environment: z.enum(["production", "sandbox"]).optional(),
-});
-export type NotifiedApp = z.output<typeof notifiedApp>;
-
-export const testNotification = (app: Parameters<typeof appFields>[0], at: Instant): NotificationFields => ({
-  notificationType: "TEST",
-  signedDate: at,
-  data: appFields(app),
-});

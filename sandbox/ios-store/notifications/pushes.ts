@@ -3,6 +3,7 @@ import { DAY, HOUR } from "../../../lib/duration.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { instant } from "../../fields.ts";
 import { createPushQueue, waitingPush } from "../../pushes.ts";
+import { accountSchema, type Account } from "../shop/lineage.ts";
 
 /**
  * Time from one try to the next. Only production is retried.
@@ -19,7 +20,7 @@ const LARGEST_HISTORY = 500;
 
 const pendingPush = waitingPush.unwrap().extend({
   signedPayload: z.string(),
-  environment: z.enum(["Production", "Sandbox"]),
+  environment: accountSchema.unwrap().shape.environment,
 });
 /** A notification with all tries to send it, in Apple's own names. */
 const sentPush = z
@@ -83,6 +84,8 @@ export const createPushes = (url: () => string | null) => {
   });
   return {
     ...queue,
+    publish: (signedPayload: string, { environment }: Pick<Account, "environment">, dueAt: Instant): void =>
+      queue.publish({ signedPayload, environment, failures: 0, dueAt }),
     history: (): readonly SentPush[] => [...history.values()],
     restore: (saved: SavedPushes): void => {
       queue.enable(saved.enabled);

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { instant } from "../../fields.ts";
 import { isTaken, RETENTION, sentAt, type SentPush } from "../notifications/pushes.ts";
-import { serverApiRefusal } from "./errors.ts";
+import { serverApiRefusal } from "./faults.ts";
 import { pageOf, pageTokenOf, queryName, readPageToken } from "./pages.ts";
 
 /** Strict: the store does not have Apple's filters by type and by transaction. */
@@ -39,7 +39,7 @@ const opened = (push: SentPush) => {
 };
 
 /**
- * Answers Get Notification History, oldest first.
+ * Oldest first.
  *
  * @param paginationToken null: the first page
  * @throws Refused

@@ -7,10 +7,8 @@ import { latestOf } from "../shop/lineage.ts";
 import { signedPayloadsOf, statusOf } from "../shop/payloads.ts";
 import type { Shop } from "../shop/shop.ts";
 import type { JwsSigner } from "../signing.ts";
-import { serverApiRefusal } from "./errors.ts";
+import { serverApiRefusal } from "./faults.ts";
 import { pageOf, pageTokenOf, queryName, readPageToken } from "./pages.ts";
-
-/** Answers about a person's purchases, signed at a moment. */
 
 const IDENTIFIER = /^\d{1,20}$/;
 
@@ -59,8 +57,7 @@ export const subscriptionStatuses = ({ account, lineages, signed }: Person) => {
 };
 
 /**
- * Answers Get Transaction History in the order in which the service asks: the last changes first. The store does not have
- * Apple's other order, nor its filters.
+ * The last changes first, as the service asks: the store has neither Apple's other order nor its filters.
  *
  * @throws Refused
  * @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history
@@ -86,7 +83,7 @@ export const transactionHistory = ({ identifier, account, sold, signed }: Person
 };
 
 /**
- * Answers Get Transaction Info. An original id names the transaction with that id, or else the first of its lineage.
+ * An original id names the transaction with that id, or else the first of its lineage.
  *
  * @throws Refused if the identifier is an app transaction's
  * @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-info

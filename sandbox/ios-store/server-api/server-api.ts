@@ -4,8 +4,7 @@ import { found, type Call, type Route, type Routes } from "../../routes.ts";
 import type { Pushes } from "../notifications/pushes.ts";
 import type { Shop } from "../shop/shop.ts";
 import type { JwsSigner } from "../signing.ts";
-import { UNAUTHENTICATED } from "./errors.ts";
-import { createFaults } from "./faults.ts";
+import { createFaults, UNAUTHENTICATED } from "./faults.ts";
 import { notificationHistory } from "./notification-history.ts";
 import {
   appTransactionInfo,
@@ -16,6 +15,8 @@ import {
   type Person,
 } from "./purchases.ts";
 import { createTokenVerifier, type ServerKey } from "./server-key.ts";
+
+export type ServerApi = ReturnType<typeof createServerApi>;
 
 /**
  * The endpoints of the App Store Server API that the service and its import ask. Answers never wait for notifications.

@@ -3,11 +3,7 @@ import { errors, jwtVerify } from "jose";
 import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 
-/**
- * An API key for the App Store Server API.
- *
- * @see https://developer.apple.com/documentation/appstoreserverapi/creating-api-keys-to-authorize-api-requests
- */
+/** @see https://developer.apple.com/documentation/appstoreserverapi/creating-api-keys-to-authorize-api-requests */
 export const serverKeySchema = z.object({
   /** UUID. */
   issuerIdentifier: z.string(),
@@ -32,8 +28,6 @@ const LONGEST = 60 * 60;
 const SKEW = 60;
 
 /**
- * Verifies the token of a request.
- *
  * @returns the bundle that the token is for; null: the token is missing or not valid
  * @see https://developer.apple.com/documentation/appstoreserverapi/generating-json-web-tokens-for-api-requests
  */

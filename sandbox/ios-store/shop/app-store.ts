@@ -1,59 +1,26 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
+import type { Account, Lineage } from "./lineage.ts";
 
-/** Payloads of the iOS store, by what they are about. */
-
-type SandboxEnvironment = "Production" | "Sandbox" | "Xcode";
-
-export const PRODUCT_TYPES = [
-  "Auto-Renewable Subscription",
-  "Non-Renewing Subscription",
-  "Non-Consumable",
-  "Consumable",
-] as const;
-
-/** A field that a payload may lack. */
-type Optional<Value> = Value | null | undefined;
+type SandboxEnvironment = Account["environment"] | "Xcode";
 
 /** One in-app purchase. Times are in milliseconds since 1970. */
 export interface SandboxTransaction {
   readonly productIdentifier: string;
-  readonly type: (typeof PRODUCT_TYPES)[number];
+  readonly type: Lineage["type"];
   readonly purchaseDate: number;
-  /** When the store signs it. */
   readonly signedDate: number;
   /** Auto-renewable subscriptions only. */
-  readonly expiresDate?: Optional<number>;
-  /** Absent: a new identifier. */
+  readonly expiresDate?: number | null | undefined;
+  /** Unset: a new identifier. */
   readonly transactionIdentifier?: string | undefined;
-  /** Absent: the transaction is the first of its lineage. */
+  /** Unset: the transaction is the first of its lineage. */
   readonly originalTransactionIdentifier?: string | undefined;
-  /** Identifies one purchase event under any number of transaction ids; absent: the transaction's own id. */
-  readonly event?: string;
-  /** Purchase date of the original of a restored copy; absent: the purchase date. */
-  readonly originalPurchaseDate?: number;
-  /** Absent: one. */
-  readonly quantity?: number;
-  readonly revocationDate?: Optional<number>;
-  /** 1: because of an issue with the app; absent: 0, for any other reason. */
-  readonly revocationReason?: 0 | 1 | undefined;
-  readonly revocationType?: "REFUND_FULL" | "REFUND_PRORATED" | "FAMILY_REVOKE" | undefined;
-  /** Refunded share, in thousandths of a per cent. */
-  readonly revocationPercentage?: Optional<number>;
-  readonly isUpgraded?: boolean | undefined;
-  readonly inAppOwnershipType?: "PURCHASED" | "FAMILY_SHARED" | undefined;
-  /** UUID that the app chose for its own account. */
-  readonly appAccountToken?: Optional<string>;
-  /** Absent: `PURCHASE` of the first of a lineage, `RENEWAL` of others. */
-  readonly reason?: "PURCHASE" | "RENEWAL";
+  readonly revocationDate?: number | undefined;
 }
 
 /** One Apple Account's copy of an app. */
-export interface SandboxCustomer {
-  readonly bundleIdentifier: string;
-  readonly appAppleIdentifier: number;
+export interface SandboxCustomer extends Omit<Account, "environment" | "applicationAccountIdentifier"> {
   readonly environment: SandboxEnvironment;
-  /** Null: an app transaction from before Apple introduced these identifiers. */
-  readonly appTransactionIdentifier: string | null;
   /** When the app transaction is signed; milliseconds since 1970. */
   readonly receiptCreationDate: number;
 }
@@ -75,11 +42,7 @@ export const deviceVerification = () => ({
   deviceVerificationNonce: randomUUID(),
 });
 
-/**
- * Payload of an app transaction, as StoreKit signs it.
- *
- * @see https://developer.apple.com/documentation/storekit/apptransaction
- */
+/** @see https://developer.apple.com/documentation/storekit/apptransaction */
 export const appTransactionPayload = ({
   bundleIdentifier,
   appAppleIdentifier,
@@ -103,45 +66,34 @@ export const appTransactionPayload = ({
   ...deviceVerification(),
 });
 
-/**
- * Payload of a transaction, as the App Store signs it. A field that is undefined is left out.
- *
- * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload
- */
+/** @see https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload */
 export const transactionPayload = (
   { bundleIdentifier, environment, appTransactionIdentifier }: Omit<SandboxCustomer, "receiptCreationDate">,
   transaction: SandboxTransaction,
 ) => {
   const transactionId = transaction.transactionIdentifier ?? newIdentifier(environment);
   const originalTransactionId = transaction.originalTransactionIdentifier ?? transactionId;
-  const { revocationDate } = transaction;
+  const { purchaseDate, expiresDate, revocationDate } = transaction;
   return {
     transactionId,
     originalTransactionId,
     ...(transaction.type === "Auto-Renewable Subscription" && {
-      webOrderLineItemId: environment === "Xcode" ? "0" : (transaction.event ?? transactionId),
+      webOrderLineItemId: environment === "Xcode" ? "0" : transactionId,
       subscriptionGroupIdentifier: SUBSCRIPTION_GROUP,
-      expiresDate: transaction.expiresDate ?? undefined,
-      isUpgraded: transaction.isUpgraded ?? false,
+      expiresDate: expiresDate ?? undefined,
+      isUpgraded: false,
     }),
     bundleId: bundleIdentifier,
     productId: transaction.productIdentifier,
     type: transaction.type,
-    purchaseDate: transaction.purchaseDate,
-    originalPurchaseDate: transaction.originalPurchaseDate ?? transaction.purchaseDate,
-    ...(revocationDate != null && {
-      revocationDate,
-      revocationReason: transaction.revocationReason ?? 0,
-    }),
-    revocationType: transaction.revocationType,
-    revocationPercentage: transaction.revocationPercentage ?? undefined,
-    quantity: transaction.quantity ?? 1,
-    inAppOwnershipType: transaction.inAppOwnershipType ?? "PURCHASED",
-    appAccountToken: transaction.appAccountToken ?? undefined,
+    purchaseDate,
+    originalPurchaseDate: purchaseDate,
+    ...(revocationDate !== undefined && { revocationDate, revocationReason: 0 }),
+    quantity: 1,
+    inAppOwnershipType: "PURCHASED",
     signedDate: transaction.signedDate,
     environment,
-    transactionReason:
-      transaction.reason ?? (transactionId === originalTransactionId ? "PURCHASE" : "RENEWAL"),
+    transactionReason: transactionId === originalTransactionId ? "PURCHASE" : "RENEWAL",
     storefront: "USA",
     storefrontId: "143441",
     price: 4990,

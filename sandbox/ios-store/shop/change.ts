@@ -18,7 +18,6 @@ const product = {
 const of = <Name extends string, Fields extends z.ZodRawShape>(name: Name, fields: Fields) =>
   z.strictObject({ change: z.literal(name), ...fields });
 
-/** Changes of what was sold. */
 export const changeSchema = z.discriminatedUnion("change", [
   /** The next period is charged now, and begins when the current one ends. In a billing retry: `recover`. */
   of("renew", {}),
@@ -52,10 +51,7 @@ export const changeSchema = z.discriminatedUnion("change", [
   of("upgrade", product),
   /** Another product begins with the next period; choosing the current product cancels a planned change. */
   of("downgrade", product),
-  /**
-   * The customer is asked to agree to a price increase, or agrees. Without consent, the subscription ends with the
-   * period.
-   */
+  /** The customer is asked to agree to a higher price, or agrees. Pending at the period's end, the subscription ends. */
   of("price-increase", { consent: z.enum(["pending", "agreed"]).default("pending") }),
   /** The current period ends later. */
   of("extend", { /** Unset: a week. */ period: period.optional() }),
@@ -71,7 +67,6 @@ export const changeSchema = z.discriminatedUnion("change", [
   of("rescind-consent", {}),
 ]);
 
-/** As a request names it. */
 export type RequestedChange = z.input<typeof changeSchema>;
 export type IosChange = z.output<typeof changeSchema>;
 export type ChangeName = IosChange["change"];

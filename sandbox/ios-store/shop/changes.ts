@@ -1,57 +1,27 @@
+import { DAY } from "../../../lib/duration.ts";
+import { plusPeriod } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
 import type { ChangeName, ChangesByName } from "./change.ts";
-import { changed, notified, type Current } from "./current.ts";
+import { changed, notified, openly, silently, withEvent, type Current } from "./current.ts";
 import { endOf, latestOf, subscriptionOf, type Lineage, type Subscription } from "./lineage.ts";
-import { namedTransaction, refunded, refundReversed, revokedFromFamily } from "./refunds.ts";
-import { AHEAD, charged } from "./renewals.ts";
-import {
-  cancelled,
-  downgraded,
-  ended,
-  extended,
-  openly,
-  recovered,
-  resubscribed,
-  resumed,
-  silently,
-  upgraded,
-  type Step,
-} from "./subscription-changes.ts";
+import { namedTransaction, refunded, refundReversed, renewalDisabled, revokedFromFamily } from "./refunds.ts";
+import { AHEAD, boughtNow, charged, expired, LAPSE } from "./renewals.ts";
 
 type Standing = Subscription["standing"]["kind"];
 
 interface Rule<Name extends ChangeName> {
-  readonly step: Step<Name>;
+  /** @throws ImpossibleChange */
+  readonly step: (current: Current, change: ChangesByName[Name]) => Current;
   /** Standings of a subscription that allow the change; unset: it is possible for every purchase. */
   readonly in?: readonly Standing[];
   /** The renewal must be on. */
   readonly whileRenewing?: true;
 }
 
-const restored: Step<"restore"> = (current) => {
-  const { lineage, at, newIdentifier } = current;
-  if (lineage.type === "Consumable") throw new ImpossibleChange("A consumable cannot be restored.");
-  const latest = latestOf(lineage);
-  // A copy of a non-renewing purchase has the date of the restore; a subscription's, that of its period.
-  const purchaseDate = lineage.subscription === null ? at : latest.purchaseDate;
-  const copy = { ...latest, transactionIdentifier: newIdentifier(), purchaseDate };
-  return changed(current, { transactions: [...lineage.transactions, copy] });
-};
-
-const consumptionRequested: Step<"consumption-request"> = (current, change) => {
-  const { transactionIdentifier } = namedTransaction(current.lineage, change.transactionIdentifier);
-  const about = { transactionIdentifier, consumptionRequestReason: change.reason };
-  return notified(changed(current), "CONSUMPTION_REQUEST", about);
-};
-
-const unshared: Step<"unshare"> = (current) => {
-  if (latestOf(current.lineage).revocation !== null)
-    throw new ImpossibleChange("The purchase is no longer shared.");
-  return revokedFromFamily(current, 0);
-};
-
 const PAID: readonly Standing[] = ["active", "grace"];
 const RUNNING: readonly Standing[] = ["active", "grace", "retry"];
+
+const WEEK = { months: 0, milliseconds: 7 * DAY };
 
 /** Changes of one lineage. */
 type LineageChange = Exclude<ChangeName, "share-with-family">;
@@ -64,18 +34,88 @@ const RULES: { readonly [Name in LineageChange]: Rule<Name> } = {
     step: (current) =>
       silently(current, { chargedAheadAt: Math.max(current.at, endOf(current.lineage) - AHEAD) }),
   },
-  cancel: { in: RUNNING, whileRenewing: true, step: cancelled },
-  resume: { in: PAID, step: resumed },
+  cancel: {
+    in: RUNNING,
+    whileRenewing: true,
+    step: (current) => {
+      const disabled = renewalDisabled(current);
+      // Ends at once: the store does not retry a charge for a canceled renewal.
+      return subscriptionOf(current.lineage).standing.kind === "retry"
+        ? expired(disabled, "voluntary")
+        : disabled;
+    },
+  },
+  resume: {
+    in: PAID,
+    step: (current) => {
+      if (subscriptionOf(current.lineage).autoRenews)
+        throw new ImpossibleChange("The subscription renews already.");
+      return openly(current, { autoRenews: true }, "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_ENABLED");
+    },
+  },
   "fail-billing": {
     in: ["active"],
     whileRenewing: true,
     step: (current) => silently(current, { billingFails: true }),
   },
-  recover: { in: RUNNING, step: recovered },
-  expire: { in: RUNNING, step: ended },
-  resubscribe: { in: ["expired", "revoked"], step: resubscribed },
-  upgrade: { in: PAID, step: upgraded },
-  downgrade: { in: PAID, step: downgraded },
+  recover: {
+    in: RUNNING,
+    step: (current) => {
+      const { standing, billingFails } = subscriptionOf(current.lineage);
+      if (standing.kind !== "active") return charged(current);
+      if (!billingFails) throw new ImpossibleChange("No charge fails.");
+      return silently(current, { billingFails: false });
+    },
+  },
+  expire: {
+    in: RUNNING,
+    step: (current, change) => {
+      const { lineage, at } = current;
+      const { standing } = subscriptionOf(lineage);
+      const { reason = standing.kind === "active" ? "voluntary" : "billing-retry" } = change;
+      const transactions = lineage.transactions.map((transaction) =>
+        transaction.expiresDate !== null && transaction.expiresDate > at
+          ? { ...transaction, expiresDate: Math.max(at, transaction.purchaseDate) }
+          : transaction,
+      );
+      return expired(current, reason, transactions);
+    },
+  },
+  resubscribe: {
+    in: ["expired", "revoked"],
+    step: (current, change) => {
+      const { lineage, at } = current;
+      const { next, servedSince } = subscriptionOf(lineage);
+      const { productIdentifier = next.productIdentifier, period = next.period } = change;
+      const servedUntil = latestOf(lineage).revocation?.at ?? endOf(lineage);
+      const isLapsed = at - servedUntil >= LAPSE;
+      const fields = { next: { productIdentifier, period }, servedSince: isLapsed ? at : servedSince };
+      return boughtNow(current, fields, "SUBSCRIBED RESUBSCRIBE");
+    },
+  },
+  upgrade: {
+    in: PAID,
+    step: (current, change) => {
+      const { lineage, at } = current;
+      const { productIdentifier, period = subscriptionOf(lineage).cadence.period } = change;
+      const { event, purchaseDate } = latestOf(lineage);
+      if (purchaseDate > at) throw new ImpossibleChange("The latest period has not begun.");
+      const previous = { ...lineage, transactions: withEvent(lineage, event, { isUpgraded: true }) };
+      const next = { productIdentifier, period };
+      return boughtNow({ ...current, lineage: previous }, { next }, "DID_CHANGE_RENEWAL_PREF UPGRADE");
+    },
+  },
+  downgrade: {
+    in: PAID,
+    step: (current, change) => {
+      const { lineage } = current;
+      const { productIdentifier, period = subscriptionOf(lineage).cadence.period } = change;
+      const subtype = productIdentifier === latestOf(lineage).productIdentifier ? "" : " DOWNGRADE";
+      const next = { productIdentifier, period };
+      // Choosing a product for the next period turns the renewal on.
+      return openly(current, { next, autoRenews: true }, `DID_CHANGE_RENEWAL_PREF${subtype}`);
+    },
+  },
   "price-increase": {
     in: ["active"],
     step: (current, { consent }) => {
@@ -83,13 +123,48 @@ const RULES: { readonly [Name in LineageChange]: Rule<Name> } = {
       return openly(current, { priceIncrease: consent }, `PRICE_INCREASE ${subtype}`);
     },
   },
-  extend: { in: ["active"], step: extended },
+  extend: {
+    in: ["active"],
+    step: (current, { period = WEEK }) => {
+      const { lineage } = current;
+      const { cadence } = subscriptionOf(lineage);
+      const expiresDate = plusPeriod(endOf(lineage), period);
+      const transactions = withEvent(lineage, latestOf(lineage).event, { expiresDate });
+      const subscription = {
+        cadence: { ...cadence, from: expiresDate, periods: 0 },
+        chargedAheadAt: null,
+      };
+      return notified(changed(current, { transactions, subscription }), "RENEWAL_EXTENDED");
+    },
+  },
   refund: { step: refunded },
   "refund-partly": { step: refunded },
   "reverse-refund": { step: refundReversed },
-  "consumption-request": { step: consumptionRequested },
-  unshare: { step: unshared },
-  restore: { step: restored },
+  "consumption-request": {
+    step: (current, change) => {
+      const { transactionIdentifier } = namedTransaction(current.lineage, change.transactionIdentifier);
+      const about = { transactionIdentifier, consumptionRequestReason: change.reason };
+      return notified(changed(current), "CONSUMPTION_REQUEST", about);
+    },
+  },
+  unshare: {
+    step: (current) => {
+      if (latestOf(current.lineage).revocation !== null)
+        throw new ImpossibleChange("The purchase is no longer shared.");
+      return revokedFromFamily(current, 0);
+    },
+  },
+  restore: {
+    step: (current) => {
+      const { lineage, at, newIdentifier } = current;
+      if (lineage.type === "Consumable") throw new ImpossibleChange("A consumable cannot be restored.");
+      const latest = latestOf(lineage);
+      // A copy of a non-renewing purchase has the date of the restore; a subscription's, that of its period.
+      const purchaseDate = lineage.subscription === null ? at : latest.purchaseDate;
+      const copy = { ...latest, transactionIdentifier: newIdentifier(), purchaseDate };
+      return changed(current, { transactions: [...lineage.transactions, copy] });
+    },
+  },
   "rescind-consent": { step: (current) => notified(changed(current), "RESCIND_CONSENT") },
 };
 

@@ -83,6 +83,13 @@ export const changed = (current: Current, { transactions, subscription }: Fields
   return { ...current, lineage: { ...lineage, ...changes } };
 };
 
+/** Changes the subscription without a notification. */
+export const silently = (current: Current, subscription: Partial<Subscription>): Current =>
+  changed(current, { subscription });
+
+export const openly = (current: Current, subscription: Partial<Subscription>, name: NoticeName): Current =>
+  notified(silently(current, subscription), name);
+
 /** The transactions of a lineage, with a change of those of one purchase event. */
 export const withEvent = (
   { transactions }: Lineage,

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createDue } from "../../due.ts";
+import { UnknownPurchase } from "../../impossible-change.ts";
 import { accountSchema, lineageSchema, type Account, type Lineage } from "./lineage.ts";
 import { nextEventOf } from "./renewals.ts";
 
@@ -70,7 +71,13 @@ export const createLedger = () => {
     accountsNamed: named.of,
     keepAccount,
     keep,
-    lineage: (originalTransactionIdentifier: string) => lineages.get(originalTransactionIdentifier),
+    /** @throws UnknownPurchase */
+    lineage: (originalTransactionIdentifier: string): Lineage => {
+      const sold = lineages.get(originalTransactionIdentifier);
+      if (sold === undefined) throw new UnknownPurchase();
+      return sold;
+    },
+    hasSold: (originalTransactionIdentifier: string): boolean => lineages.has(originalTransactionIdentifier),
     lineagesOf: (key: string): readonly Lineage[] => found(bought.of(key)),
     /** Lineages that were shared from one. */
     membersOf: ({ originalTransactionIdentifier }: Lineage): readonly Lineage[] =>

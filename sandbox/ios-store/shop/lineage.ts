@@ -2,11 +2,17 @@ import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { instant } from "../../fields.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
-import { PRODUCT_TYPES } from "./app-store.ts";
 
 /** The store's memory of its customers and their purchases. The schemas also read a saved state. */
 
 const period = z.object({ months: z.int().min(0), milliseconds: z.int().min(0) }).readonly();
+
+export const PRODUCT_TYPES = [
+  "Auto-Renewable Subscription",
+  "Non-Renewing Subscription",
+  "Non-Consumable",
+  "Consumable",
+] as const;
 
 /** One Apple Account's copy of an app. */
 export const accountSchema = z

@@ -1,10 +1,5 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import {
-  appTransactionPayload,
-  deviceVerification,
-  transactionPayload,
-  type SandboxTransaction,
-} from "./app-store.ts";
+import { appTransactionPayload, deviceVerification, transactionPayload } from "./app-store.ts";
 import {
   endOf,
   INTENTS,
@@ -16,28 +11,33 @@ import {
 } from "./lineage.ts";
 import { signJws, type JwsSigner } from "../signing.ts";
 
-/**
- * Apple's status of a subscription.
- *
- * @see https://developer.apple.com/documentation/appstoreservernotifications/status
- */
+/** @see https://developer.apple.com/documentation/appstoreservernotifications/status */
 const STATUSES = { active: 1, expired: 2, retry: 3, grace: 4, revoked: 5 } as const;
 
 export const statusOf = ({ standing }: Subscription): number => STATUSES[standing.kind];
 
-const asSigned = (
+const transactionOf = (
+  account: Account,
   lineage: Lineage,
   { revocation, ...transaction }: SoldTransaction,
   signedDate: Instant,
-): SandboxTransaction => ({
-  ...lineage,
-  ...transaction,
-  signedDate,
+) => ({
+  ...transactionPayload(account, { ...lineage, ...transaction, signedDate }),
+  ...(lineage.subscription !== null && {
+    webOrderLineItemId: transaction.event,
+    isUpgraded: transaction.isUpgraded,
+  }),
+  originalPurchaseDate: lineage.originalPurchaseDate,
+  quantity: lineage.quantity,
   inAppOwnershipType: lineage.sharedFrom === null ? "PURCHASED" : "FAMILY_SHARED",
-  revocationDate: revocation?.at,
-  revocationReason: revocation?.reason,
-  revocationType: revocation?.type,
-  revocationPercentage: revocation?.percentage,
+  appAccountToken: lineage.appAccountToken ?? undefined,
+  transactionReason: transaction.reason,
+  ...(revocation !== null && {
+    revocationDate: revocation.at,
+    revocationReason: revocation.reason,
+    revocationType: revocation.type,
+    revocationPercentage: revocation.percentage ?? undefined,
+  }),
 });
 
 /** Fields that describe a problem with the renewal. If there is none, Apple writes none of them. */
@@ -79,6 +79,7 @@ const renewalInfoPayload = (
   renewalDate: endOf(lineage),
   appAccountToken: lineage.appAccountToken ?? undefined,
   appTransactionId: appTransactionIdentifier ?? undefined,
+  ...deviceVerification(),
 });
 
 /**
@@ -92,16 +93,14 @@ export const signedPayloadsOf = (
   signer: JwsSigner,
   sender: "store" | "device",
 ) => {
-  const ofDevice = () =>
-    sender === "device"
-      ? deviceVerification()
-      : { deviceVerification: undefined, deviceVerificationNonce: undefined };
-  const sign = (payload: object): string => signJws({ ...payload, ...ofDevice() }, signer);
+  const others =
+    sender === "device" ? {} : { deviceVerification: undefined, deviceVerificationNonce: undefined };
+  const sign = (payload: object): string => signJws({ ...payload, ...others }, signer);
   const signedDateOf = ({ changedAt }: Lineage): Instant => Math.max(at, changedAt);
   return {
     appTransaction: (): string => sign(appTransactionPayload({ ...account, receiptCreationDate: at })),
     transaction: (lineage: Lineage, transaction: SoldTransaction): string =>
-      sign(transactionPayload(account, asSigned(lineage, transaction, signedDateOf(lineage)))),
+      sign(transactionOf(account, lineage, transaction, signedDateOf(lineage))),
     /** Undefined: the purchase is no subscription. */
     renewalInfo: (lineage: Lineage): string | undefined =>
       lineage.subscription === null
@@ -110,24 +109,15 @@ export const signedPayloadsOf = (
   };
 };
 
-/** A person's purchases as an app sends them: StoreKit's `AppTransaction.shared`, `Transaction.all` and `Status.renewalInfo`, as compact JWS. */
-export interface PersonsPurchases {
-  readonly signedAppTransaction: string;
-  readonly signedTransactions: readonly string[];
-  readonly signedRenewalInfos: readonly string[];
-  /** Ids under which the purchases can be changed. */
-  readonly originalTransactionIdentifiers: readonly string[];
-  /** Only where the purchase named one. */
-  readonly applicationAccountIdentifier?: string | null;
-}
+/** A person's purchases as an app sends them, as compact JWS: `AppTransaction.shared`, `Transaction.all`, `Status.renewalInfo`. */
+export type PersonsPurchases = ReturnType<typeof personsPurchases>;
 
-/** Everything that an app sends about the lineages. */
 export const personsPurchases = (
   account: Account,
   lineages: readonly Lineage[],
   at: Instant,
   signer: JwsSigner,
-): PersonsPurchases => {
+) => {
   const signed = signedPayloadsOf(account, at, signer, "device");
   const { applicationAccountIdentifier } = account;
   return {
@@ -136,6 +126,7 @@ export const personsPurchases = (
       lineage.transactions.map((transaction) => signed.transaction(lineage, transaction)),
     ),
     signedRenewalInfos: lineages.flatMap((lineage) => signed.renewalInfo(lineage) ?? []),
+    /** Ids under which the purchases can be changed. */
     originalTransactionIdentifiers: lineages.map((lineage) => lineage.originalTransactionIdentifier),
     ...(applicationAccountIdentifier !== undefined && { applicationAccountIdentifier }),
   };

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isInstant } from "../../../lib/entitlements/time.ts";
 import { period, text, time } from "../../fields.ts";
-import { PRODUCT_TYPES } from "./app-store.ts";
+import { PRODUCT_TYPES } from "./lineage.ts";
 
 /** A purchase to make: the body of `POST /purchases`. */
 
@@ -43,5 +43,4 @@ export const bought = z.strictObject({
 });
 export type Bought = z.output<typeof bought>;
 
-/** As a request names it. */
 export type RequestedPurchase = z.input<typeof bought>;

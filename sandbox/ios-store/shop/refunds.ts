@@ -1,6 +1,6 @@
 import { ImpossibleChange } from "../../impossible-change.ts";
 import type { ChangesByName } from "./change.ts";
-import { changed, notified, withEvent, type Current } from "./current.ts";
+import { changed, notified, openly, withEvent, type Current } from "./current.ts";
 import {
   endOf,
   INTENTS,
@@ -62,16 +62,9 @@ const shareOf = (change: Refund, quantity: number): Pick<Revocation, "type" | "p
 };
 
 export const renewalDisabled = (current: Current): Current =>
-  notified(
-    changed(current, { subscription: { autoRenews: false } }),
-    "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED",
-  );
+  openly(current, { autoRenews: false }, "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED");
 
-/**
- * Refunds a transaction. Before it refunds a subscription's latest, the store turns the renewal off.
- *
- * @throws ImpossibleChange
- */
+/** @throws ImpossibleChange */
 export const refunded = (current: Current, change: Refund): Current => {
   const { lineage, at } = current;
   const share = shareOf(change, lineage.quantity);
@@ -83,6 +76,7 @@ export const refunded = (current: Current, change: Refund): Current => {
   const { transactionIdentifier, event } = transaction;
   const renews = lineage.subscription?.autoRenews === true && isLatestPeriod(lineage, event);
   const revocation = { at, reason: change.reason, ...share };
+  // Before it refunds a subscription's latest period, the store turns the renewal off.
   const revoked = withRevocation(renews ? renewalDisabled(current) : current, transaction, revocation);
   return notified(revoked, "REFUND", { transactionIdentifier });
 };

@@ -1,9 +1,7 @@
 import { DAY } from "../../../lib/duration.ts";
 import { isInstant, plusPeriod, times, type Instant } from "../../../lib/entitlements/time.ts";
-import { changed, notified, type Current, type NoticeName } from "./current.ts";
+import { changed, notified, openly, type Current, type NoticeName } from "./current.ts";
 import { endOf, INTENTS, subscriptionOf, type Lineage, type Subscription } from "./lineage.ts";
-
-/** A subscription's own events: its renewals, its grace period, its end. */
 
 /** Time before its start at which a period is charged, where the store charges ahead. */
 export const AHEAD = DAY;
@@ -38,7 +36,7 @@ export const nextEventOf = (lineage: Lineage): Instant | null => {
   return due === null || !isInstant(due + 1) ? null : Math.max(due, lineage.changedAt);
 };
 
-/** Adds a paid period of the next product. It starts at the given moment, with a new cadence from there unless it keeps its own. */
+/** Adds a paid period of the next product from a moment, with a new cadence from there unless it keeps its own. */
 const withPaidPeriod = (
   current: Current,
   from: Instant,
@@ -79,7 +77,6 @@ const withPaidPeriod = (
   });
 };
 
-/** A purchase now: a period of a new cadence. */
 export const boughtNow = (current: Current, fields: Partial<Subscription>, name: NoticeName): Current => {
   const { lineage, at } = current;
   const subscription = { ...subscriptionOf(lineage), ...fields };
@@ -91,10 +88,7 @@ export const boughtNow = (current: Current, fields: Partial<Subscription>, name:
 const renewed = (current: Current, name: NoticeName = "DID_RENEW"): Current =>
   notified(withPaidPeriod(current, endOf(current.lineage), { reason: "RENEWAL", keepsCadence: true }), name);
 
-/**
- * The next charge. One that succeeds after it failed keeps the cadence within the grace period; later a new period begins
- * now.
- */
+/** One that succeeds after it failed keeps the cadence within the grace period; later a new period begins now. */
 export const charged = (current: Current): Current => {
   const { kind } = subscriptionOf(current.lineage).standing;
   if (kind === "active") return renewed(current);
@@ -128,19 +122,15 @@ export const expired = (
 };
 
 const retrying = (current: Current, name: NoticeName): Current =>
-  notified(changed(current, { subscription: { standing: { kind: "retry" } } }), name);
+  openly(current, { standing: { kind: "retry" } }, name);
 
-/**
- * A charge that fails at a period's end. The grace period is never longer than a period, so that a recovered one
- * follows without a gap.
- */
+/** The grace period is never longer than a period, so that a recovered one follows without a gap. */
 const failed = (current: Current): Current => {
   const end = endOf(current.lineage);
   const { gracePeriod, cadence } = subscriptionOf(current.lineage);
   if (gracePeriod === null) return retrying(current, "DID_FAIL_TO_RENEW");
   const endsAt = Math.min(plusPeriod(end, gracePeriod), plusPeriod(end, cadence.period), end + RETRY_PERIOD);
-  const subscription = { standing: { kind: "grace", endsAt } } as const;
-  return notified(changed(current, { subscription }), "DID_FAIL_TO_RENEW GRACE_PERIOD");
+  return openly(current, { standing: { kind: "grace", endsAt } }, "DID_FAIL_TO_RENEW GRACE_PERIOD");
 };
 
 /** The subscription's next event ({@link nextEventOf}), at its moment. */

@@ -1,7 +1,7 @@
 import { plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../impossible-change.ts";
 import { notified, type Current } from "./current.ts";
-import type { Lineage, Subscription } from "./lineage.ts";
+import { endOf, latestOf, type Lineage, type Subscription } from "./lineage.ts";
 import type { BoughtTransaction } from "./purchase.ts";
 import { nextEventOf, withNextEvent } from "./renewals.ts";
 
@@ -24,7 +24,7 @@ const subscriptionFrom = (goods: BoughtTransaction, purchaseDate: Instant): Subs
   };
 };
 
-/** Periods that a customer of long standing may have had. */
+/** Past periods of a purchase, at most. */
 const LONGEST_HISTORY = 1000;
 
 /** @throws ImpossibleChange */
@@ -38,7 +38,7 @@ const withPastEvents = (current: Current): Current => {
 };
 
 /**
- * A new lineage, as it is now. One that was bought in the past has had all its notifications.
+ * One that was bought in the past has had all its notifications.
  *
  * @throws ImpossibleChange
  */
@@ -81,4 +81,40 @@ export const sold = (
   return purchaseDate === at
     ? notified(current, subscription === null ? "ONE_TIME_CHARGE" : "SUBSCRIBED INITIAL_BUY")
     : { ...withPastEvents(current), at, notices: [] };
+};
+
+const SHAREABLE: ReadonlySet<Lineage["type"]> = new Set(["Auto-Renewable Subscription", "Non-Consumable"]);
+
+/**
+ * The lineage of a family member: its ids are its own; its period and renewal are the purchaser's.
+ *
+ * @param account the member's
+ * @throws ImpossibleChange
+ */
+export const sharedWith = (account: string, current: Current): Current => {
+  const { lineage: purchased, at, newIdentifier } = current;
+  if (!SHAREABLE.has(purchased.type))
+    throw new ImpossibleChange("Only subscriptions and non-consumables can be shared with family.");
+  const latest = latestOf(purchased);
+  if (latest.revocation !== null) throw new ImpossibleChange("The purchase was refunded.");
+  const { subscription } = purchased;
+  if (subscription !== null && endOf(purchased) <= at)
+    throw new ImpossibleChange("The subscription's period has ended.");
+  const transactionIdentifier = newIdentifier();
+  const event = newIdentifier();
+  const shared: Lineage = {
+    ...purchased,
+    originalTransactionIdentifier: transactionIdentifier,
+    account,
+    originalPurchaseDate: at,
+    appAccountToken: null,
+    sharedFrom: purchased.originalTransactionIdentifier,
+    transactions: [{ ...latest, transactionIdentifier, event, purchaseDate: at, reason: "PURCHASE" }],
+    subscription: subscription === null ? null : { ...subscription, servedSince: at },
+    changedAt: at,
+  };
+  return notified(
+    { ...current, lineage: shared },
+    subscription === null ? "ONE_TIME_CHARGE" : "SUBSCRIBED INITIAL_BUY",
+  );
 };

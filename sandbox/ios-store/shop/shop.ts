@@ -1,16 +1,15 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { ImpossibleChange, UnknownPurchase } from "../../impossible-change.ts";
+import { ImpossibleChange } from "../../impossible-change.ts";
 import { newIdentifier } from "./app-store.ts";
 import type { ChangesByName, IosChange } from "./change.ts";
 import { changedLineage, isOfSubscriptions } from "./changes.ts";
 import type { Current, Notice } from "./current.ts";
-import { sharedWith } from "./family.ts";
 import { createLedger } from "./ledger.ts";
 import { latestOf, type Account, type Lineage } from "./lineage.ts";
 import type { BoughtTransaction } from "./purchase.ts";
 import { revokedFromFamily } from "./refunds.ts";
 import { withNextEvent } from "./renewals.ts";
-import { sold } from "./sale.ts";
+import { sharedWith, sold } from "./sale.ts";
 
 /** Changes that a family member's own lineage allows. */
 const OF_MEMBERS: ReadonlySet<IosChange["change"]> = new Set(["unshare", "restore", "rescind-consent"]);
@@ -54,21 +53,20 @@ export const createShop = (publish: (notices: readonly Notice[], at: Instant) =>
 
   /** Changes of a lineage: of its own, then of those that are shared from it. The first is the changed or the new one. */
   const changesOf = (lineage: Lineage, change: IosChange, at: Instant): readonly [Current, ...Current[]] => {
-    const members = ledger.membersOf(lineage).filter((member) => latestOf(member).revocation === null);
     const current = currentOf(lineage, at);
-    const revoked = (reason: 0 | 1) =>
-      members.map((member) => revokedFromFamily(currentOf(member, at), reason));
     if (change.change === "share-with-family") return [share(current, change)];
+    const members = ledger
+      .membersOf(lineage)
+      .filter((member) => latestOf(member).revocation === null)
+      .map((member) => currentOf(member, at));
+    const revoked = (reason: 0 | 1) => members.map((member) => revokedFromFamily(member, reason));
     if (change.change === "unshare" && lineage.sharedFrom === null) {
       if (members.length === 0) throw new ImpossibleChange("The purchase is not shared.");
       return [current, ...revoked(0)];
     }
     const changed = changedLineage(current, change.change, change);
     if (isOfSubscriptions(change.change))
-      return [
-        changed,
-        ...members.map((member) => changedLineage(currentOf(member, at), change.change, change)),
-      ];
+      return [changed, ...members.map((member) => changedLineage(member, change.change, change))];
     const isRefund = change.change === "refund" || change.change === "refund-partly";
     const { revocation } = latestOf(changed.lineage);
     return isRefund && revocation !== null ? [changed, ...revoked(revocation.reason)] : [changed];
@@ -76,17 +74,13 @@ export const createShop = (publish: (notices: readonly Notice[], at: Instant) =>
 
   return {
     ...ledger,
-    /**
-     * Sells each of the goods, in order, and remembers the account.
-     *
-     * @throws ImpossibleChange if a lineage exists already; then nothing is sold
-     */
+    /** @throws ImpossibleChange if a lineage exists already; then nothing is sold */
     sell: (buyer: Account, goods: readonly BoughtTransaction[], at: Instant): readonly Lineage[] => {
       const given = goods.flatMap(
         ({ originalTransactionIdentifier, transactionIdentifier }) =>
           originalTransactionIdentifier ?? transactionIdentifier ?? [],
       );
-      if (new Set(given).size < given.length || given.some((original) => ledger.lineage(original)))
+      if (new Set(given).size < given.length || given.some(ledger.hasSold))
         throw new ImpossibleChange("The store has sold under that original transaction id.");
       const key = keyOf(buyer);
       const its = { at, newIdentifier: () => newIdentifier(buyer.environment) };
@@ -96,14 +90,11 @@ export const createShop = (publish: (notices: readonly Notice[], at: Instant) =>
       return sales.map(({ lineage }) => lineage);
     },
     /**
-     * Changes a lineage, and those of the family with it.
-     *
      * @returns the key of the account whose lineage was changed or made
      * @throws ImpossibleChange; then nothing has changed
      */
     change: (originalTransactionIdentifier: string, change: IosChange, at: Instant): string => {
       const lineage = ledger.lineage(originalTransactionIdentifier);
-      if (lineage === undefined) throw new UnknownPurchase();
       if (lineage.sharedFrom !== null && !OF_MEMBERS.has(change.change))
         throw new ImpossibleChange(
           `The purchase is shared: what changes it happens to the purchaser's, ${lineage.sharedFrom}.`,

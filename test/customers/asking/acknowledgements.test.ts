@@ -55,7 +55,7 @@ const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
   return {
     buy,
     drop: () => sandbox.drop(purchaseToken),
-    change: (what: "revoke" | "acknowledge") => sandbox.change(purchaseToken, what),
+    change: (what: "revoke" | "acknowledge") => sandbox.change(purchaseToken, { change: what }),
     statusOf: async () => (await world.read("user-1")).entitlements[0]?.status,
     purchaseToken,
     hear,

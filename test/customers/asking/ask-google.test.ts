@@ -39,7 +39,7 @@ const ended = async () => {
 describe("a subscription", () => {
   test("that was renewed unheard is read just after each end", async () => {
     const { token, end } = await ended();
-    asked.sandbox.change(token, "renew");
+    asked.sandbox.change(token, { change: "renew" });
     expect(await run()).toMatchObject({ asked: 1, failed: 0, paused: [] });
     expect(await dueAt()).toBeGreaterThan(end + 20 * DAY);
   });
@@ -67,7 +67,7 @@ describe("a subscription", () => {
     [410, "purchaseTokenNoLongerValid"],
   ])("about which the store once answers %i is asked about again", async (status, reason) => {
     const { token, end } = await ended();
-    asked.sandbox.change(token, "renew");
+    asked.sandbox.change(token, { change: "renew" });
     asked.sandbox.failNext("publisher", { status, body: aGoogleError(status, reason) });
     await run();
     asked.clock.now = await dueAt();
@@ -127,11 +127,11 @@ test("a replacement that was never paid has the older purchase asked about again
   };
   // Older than a minute, or Google's unchanged answer would be a replay.
   clock.now += 2 * MINUTE;
-  const newer = sandbox.change(older, "replace", { basePlanIdentifier: "yearly", pending: true });
+  const newer = sandbox.change(older, { change: "replace", basePlanIdentifier: "yearly", pending: true });
   await asked.link(newer);
   const before = await verifiedAt();
   clock.now += 2 * MINUTE;
-  sandbox.change(newer, "decline");
+  sandbox.change(newer, { change: "decline" });
   await asked.link(newer);
   expect(await verifiedAt()).toBeGreaterThan(before);
 });

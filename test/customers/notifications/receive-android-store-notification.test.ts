@@ -44,7 +44,7 @@ describe("a known purchase", () => {
     const world = aWorld();
     const token = await linked(world);
     const [before] = await world.read();
-    sandbox.change(token, "renew");
+    sandbox.change(token, { change: "renew" });
     const sent = await requests(table, () => world.at(NOW + DAY).subscription(token, 2));
     expect(sent).toEqual(["BatchGet", "BatchGet", "TransactWrite"].map(expect.stringContaining));
     const [after] = await world.read();
@@ -59,7 +59,7 @@ describe("a known purchase", () => {
   ] as const)("that went through %s, told as type %i, is %s", async (change, type, status) => {
     const world = aWorld();
     const token = await linked(world);
-    sandbox.change(token, change);
+    sandbox.change(token, { change });
     await world.at(NOW + 1_000).subscription(token, type);
     expect(await world.at(NOW + 2_000).read()).toMatchObject([{ identifier: "premium", status }]);
   });

@@ -58,7 +58,7 @@ test("pushes alone keep a linked subscription up to date", async () => {
     ["hold", "billing_retry"],
     ["refund", "expired"],
   ] as const) {
-    service.android.change(token, change);
+    service.android.change(token, { change });
     expect((await push(about(token, 2))).status).toBe(200);
     expect((await app.read("user-1")).body.entitlements).toMatchObject([{ identifier: "premium", status }]);
   }

@@ -152,8 +152,8 @@ const createAndroidCustomers = (
   const change: Does<"change-android"> = async ({ which, change, details, isRepeated }) => {
     const purchase = purchases[which % purchases.length];
     if (purchase === undefined) return;
-    const next = android.change(purchase.token, change, details);
-    const token = next !== purchase.token && isRepeated ? android.change(next, change, details) : next;
+    const next = android.change(purchase.token, { change, ...details });
+    const token = next !== purchase.token && isRepeated ? android.change(next, { change, ...details }) : next;
     await android.pushed();
     // A new token is a purchase of its own, which the app links.
     if (token !== purchase.token) await linkToken({ ...purchase, token });

@@ -133,7 +133,7 @@ export const notifiedAndroidStore = async (world: MeteredWorld): Promise<Notifie
         productKind: "subscription",
         applicationAccountIdentifier: uuid(),
       });
-      sandbox.change(purchaseToken, "renew");
+      sandbox.change(purchaseToken, { change: "renew" });
       const { headers, body } = await sandbox.pushRequest(
         developerNotification(PACKAGE_NAME, purchaseToken, { subscription: "RENEWED" }, Date.now()),
       );

@@ -42,7 +42,6 @@ export const startAndroidStore = async (
   const sandbox = createAndroidPublisherSandbox({
     now: () => NOW,
     prefix: PREFIX,
-    packageNames: [PACKAGE_NAME],
     ...sandboxOptions,
   });
   const { address, stop } = await serve(async (request, response) => {

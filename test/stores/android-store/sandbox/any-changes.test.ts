@@ -45,9 +45,9 @@ const step = fc.oneof(
   fc.record({
     kind: fc.constant("change" as const),
     of: fc.nat(),
-    change: fc.constantFrom(...CHANGES),
-    details: fc.record(
+    change: fc.record(
       {
+        change: fc.constantFrom(...CHANGES),
         period: duration,
         quantity: fc.integer({ min: 1, max: 2 }),
         productIdentifier: fc.constantFrom("premium", "pro"),
@@ -56,7 +56,7 @@ const step = fc.oneof(
         adds: fc.constantFrom("maps", "music"),
         removes: fc.constantFrom("maps", "music", "premium"),
       },
-      { requiredKeys: [] },
+      { requiredKeys: ["change"] },
     ),
   }),
   fc.record({ kind: fc.constant("wait" as const), milliseconds: fc.integer({ min: 0, max: 100 * DAY }) }),
@@ -127,12 +127,13 @@ const createWorld = () => {
 
   const make = async (step: Step): Promise<void> => {
     if (step.kind === "wait") await wait(clock.now + step.milliseconds);
-    else if (step.kind === "change") attempt(() => sandbox.change(pick(step.of), step.change, step.details));
+    else if (step.kind === "change") attempt(() => sandbox.change(pick(step.of), step.change));
     else {
       const { purchase, replaces, deferred } = step;
       const replacing = replaces === undefined ? {} : { replaces: pick(replaces), deferred };
       attempt(() => sandbox.buy({ ...purchase, ...replacing }));
-      if (step.acknowledged) attempt(() => sandbox.change(pick(tokens.length - 1), "acknowledge"));
+      if (step.acknowledged)
+        attempt(() => sandbox.change(pick(tokens.length - 1), { change: "acknowledge" }));
     }
     expectReadable();
   };

@@ -11,7 +11,7 @@ const MARCH = Date.UTC(2026, 2, 15, 12);
 const timed = timedAndroidStoreForEachTest();
 
 const change = (token: string, change: AndroidChange, details?: ChangeDetails): string =>
-  timed.sandbox.change(token, change, details);
+  timed.sandbox.change(token, { change, ...details });
 
 const answerOf = (token: string) => {
   const stored = timed.sandbox.read(token);

@@ -35,8 +35,8 @@ test("an order outlives its purchase, and a restart of the store", async () => {
 
 test("refunds show in an order's state", async () => {
   const [whole, part] = [timed.buy(coins), timed.buy(coins)];
-  timed.sandbox.change(whole, "refund");
-  timed.sandbox.change(part, "refund-partly", { quantity: 1 });
+  timed.sandbox.change(whole, { change: "refund" });
+  timed.sandbox.change(part, { change: "refund-partly", quantity: 1 });
   const orders = await batchGet(timed.orderOf(whole), timed.orderOf(part));
   expect(orders.map(({ state }) => state)).toEqual(["REFUNDED", "PARTIALLY_REFUNDED"]);
 });

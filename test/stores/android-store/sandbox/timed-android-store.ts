@@ -31,26 +31,24 @@ interface ReceivedPush {
   readonly notification: Readonly<Record<string, unknown>>;
 }
 
-const nameIn = (numbers: Readonly<Record<string, number>>, number: number): string =>
-  Object.keys(numbers).find((name) => numbers[name] === number) ?? `unknown ${number}`;
-
-const typed = z.object({ notificationType: z.number() }).transform((given) => given.notificationType);
-const named = z.union([
+const typed = (numbers: Readonly<Record<string, number>>) =>
   z
-    .object({ subscriptionNotification: typed })
-    .transform((given) => nameIn(SUBSCRIPTION_NOTIFICATIONS, given.subscriptionNotification)),
-  z
-    .object({ oneTimeProductNotification: typed })
-    .transform(
-      (given) => `ONE_TIME ${nameIn(ONE_TIME_PRODUCT_NOTIFICATIONS, given.oneTimeProductNotification)}`,
-    ),
-  z
-    .object({ voidedPurchaseNotification: z.object({ productType: z.number(), refundType: z.number() }) })
-    .transform(({ voidedPurchaseNotification: { productType, refundType } }) => {
-      const kind = productType === 1 ? "subscription" : "one-time";
-      return `VOIDED ${kind} ${refundType === 1 ? "full" : "partly"}`;
-    }),
-]);
+    .object({ notificationType: z.number() })
+    .transform(({ notificationType: type }) => Object.keys(numbers).find((name) => numbers[name] === type))
+    .optional();
+const named = z
+  .object({
+    subscriptionNotification: typed(SUBSCRIPTION_NOTIFICATIONS),
+    oneTimeProductNotification: typed(ONE_TIME_PRODUCT_NOTIFICATIONS),
+    voidedPurchaseNotification: z.object({ productType: z.number(), refundType: z.number() }).optional(),
+  })
+  .transform(
+    ({ subscriptionNotification, oneTimeProductNotification, voidedPurchaseNotification: voided }) => {
+      if (voided === undefined) return subscriptionNotification ?? `ONE_TIME ${oneTimeProductNotification}`;
+      const kind = voided.productType === 1 ? "subscription" : "one-time";
+      return `VOIDED ${kind} ${voided.refundType === 1 ? "full" : "partly"}`;
+    },
+  );
 
 export type TimedAndroidStore = Awaited<ReturnType<typeof startTimedAndroidStore>>;
 
@@ -65,7 +63,7 @@ export const startTimedAndroidStore = async (options: Parameters<typeof startAnd
     pushes.push({ headers: request.headers, body, notification });
     response.writeHead(answers.shift() ?? 200).end();
   });
-  const pushUrl = `${endpoint.address}/push`;
+  const pushUrl = () => `${endpoint.address}/push`;
   const local = await startAndroidStore({ now: () => clock.now, pushUrl, ...options });
   const { sandbox, androidPackage, rootUrl } = local;
 

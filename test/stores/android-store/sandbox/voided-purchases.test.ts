@@ -26,7 +26,7 @@ test("a revoked subscription is notified and listed by its latest renewal", asyn
   const token = await timed.own();
   await timed.advanceTo(NOW + MONTH);
   timed.clock.now += DAY;
-  timed.sandbox.change(token, "revoke");
+  timed.sandbox.change(token, { change: "revoke" });
   expect(await timed.told()).toEqual(["RENEWED", "REVOKED", "VOIDED subscription full"]);
   expect(await timed.standing(token)).toBe("expired");
   expect(await list({ type: 1 })).toEqual({
@@ -47,7 +47,7 @@ test("a revoked subscription is notified and listed by its latest renewal", asyn
 
 test("a part of a quantity is listed on request, the rest fully", async () => {
   const token = await buyOnce(3);
-  timed.sandbox.change(token, "refund-partly", { quantity: 2 });
+  timed.sandbox.change(token, { change: "refund-partly", quantity: 2 });
   expect(await timed.told()).toEqual(["VOIDED one-time partly"]);
   expect(timed.sandbox.read(token)?.answer).toMatchObject({
     purchaseStateContext: { purchaseState: "PURCHASED" },
@@ -57,8 +57,8 @@ test("a part of a quantity is listed on request, the rest fully", async () => {
   expect((await list({ includeQuantityBasedPartialRefund: true })).voidedPurchases).toMatchObject([
     { purchaseToken: token, voidedQuantity: 2 },
   ]);
-  expect(() => timed.sandbox.change(token, "refund-partly", { quantity: 2 })).toThrow("not left");
-  timed.sandbox.change(token, "refund-partly");
+  expect(() => timed.sandbox.change(token, { change: "refund-partly", quantity: 2 })).toThrow("not left");
+  timed.sandbox.change(token, { change: "refund-partly" });
   expect(await timed.told()).toEqual(["VOIDED one-time full"]);
   expect(await timed.standing(token, "one_time_product")).toBe("revoked");
 });
@@ -66,8 +66,8 @@ test("a part of a quantity is listed on request, the rest fully", async () => {
 test("a void is full unless a part of a quantity is refunded", async () => {
   const [partly, full] = [await buyOnce(3), await buyOnce()];
   timed.clock.now += DAY;
-  timed.sandbox.change(partly, "refund-partly", { quantity: 2 });
-  timed.sandbox.change(full, "refund");
+  timed.sandbox.change(partly, { change: "refund-partly", quantity: 2 });
+  timed.sandbox.change(full, { change: "refund" });
   const day = { from: NOW, to: NOW + DAY };
   expect(await timed.store().voidedPurchases(timed.androidPackage, day, null)).toEqual({
     outcome: "answered",
@@ -84,7 +84,7 @@ test("the list comes in pages, over the times of the first one", async () => {
   for (let index = 0; index < 5; index += 1) {
     const token = await buyOnce();
     timed.clock.now += 1;
-    timed.sandbox.change(token, "refund");
+    timed.sandbox.change(token, { change: "refund" });
     tokens.push(token);
   }
   const first = await list({ maxResults: 2, endTime: String(NOW + 4) });

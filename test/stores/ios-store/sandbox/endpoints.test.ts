@@ -1,10 +1,9 @@
 import { decodeJwt } from "jose";
 import * as z from "zod";
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
-import { servedStoreForEachTest } from "./served-store.ts";
-import { MONTHLY } from "./store-under-test.ts";
+import { MONTHLY, storeForEachTest } from "./store-under-test.ts";
 
-const under = servedStoreForEachTest();
+const under = storeForEachTest();
 
 const persons = z.looseObject({
   signedAppTransaction: z.string(),
@@ -64,14 +63,13 @@ test("a change is answered after its notification, as the app sends it", async (
   expect(fieldsOf(body.signedRenewalInfos)).toMatchObject([{ autoRenewStatus: 0 }]);
 });
 
-test("notifications are switched off and on, and tested", async () => {
-  const post = async (path: string, body: object) => under.request("POST", `/notifications${path}`, body);
-  expect((await post("", { enabled: false })).body).toEqual({ enabled: false });
-  await post("/test", {});
-  expect(under.received).toEqual([]);
-  await post("", { enabled: true });
-  expect((await post("/test", {})).status).toBe(200);
-  expect((await under.pushed()).map(({ name }) => name)).toEqual(["TEST"]);
+test("notifications are switched off and on", async () => {
+  for (const enabled of [false, true]) {
+    const { body } = await under.request("POST", "/notifications", { enabled });
+    expect(body).toEqual({ enabled });
+    await under.buy();
+    expect(under.received).toHaveLength(enabled ? 1 : 0);
+  }
 });
 
 describe("refused with a message, and nothing is sold", () => {

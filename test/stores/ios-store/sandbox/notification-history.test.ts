@@ -5,23 +5,25 @@ import {
 } from "@apple/app-store-server-library";
 import { decodeJwt } from "jose";
 import { HOUR } from "../../../../lib/duration.ts";
+import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
-import { failure, refusal, servedStoreForEachTest } from "./served-store.ts";
-import { nameOf } from "./store-under-test.ts";
+import { failure, nameOf, refusal, storeForEachTest } from "./store-under-test.ts";
 
 const PRODUCTION = { environment: "production" } as const;
 const FAILED = "UNSUCCESSFUL_HTTP_RESPONSE_CODE";
 
-const under = servedStoreForEachTest();
+const under = storeForEachTest();
 const { buy } = under;
 
 const history = async (
   request: Partial<NotificationHistoryRequest> = {},
   page: string | null = null,
-  client = under.client,
+  bundleIdentifier = BUNDLE,
 ) => {
   const whole = { startDate: under.now - 100 * DAY, endDate: under.now + 100 * DAY, ...request };
-  const { notificationHistory = [], ...answered } = await client.getNotificationHistory(page, whole);
+  const { notificationHistory = [], ...answered } = await under
+    .clientOf(bundleIdentifier)
+    .getNotificationHistory(page, whole);
   const payloads = notificationHistory.map(({ signedPayload = "" }) => signedPayload);
   const attempts = notificationHistory.map(({ sendAttempts }) => sendAttempts);
   const names = payloads.map((jws) => nameOf(decodeJwt<ResponseBodyV2DecodedPayload>(jws)));
@@ -59,17 +61,17 @@ describe("the history of notifications", () => {
   });
 
   test("is the app's own, whatever the notifications are about", async () => {
-    await under.store.notify();
+    const bundleIdentifier = "com.example.other";
     await under.change(await buy(), { change: "rescind-consent" });
-    await under.store.notify({ bundleIdentifier: "com.example.other" });
-    expect((await history()).names).toEqual(["TEST", "SUBSCRIBED INITIAL_BUY", "RESCIND_CONSENT"]);
-    expect((await history({}, null, under.clientOf("com.example.other"))).payloads).toHaveLength(1);
+    await under.store.buy({ bundleIdentifier, transactions: [{ productIdentifier: "p" }] });
+    expect((await history()).names).toEqual(["SUBSCRIBED INITIAL_BUY", "RESCIND_CONSENT"]);
+    expect((await history({}, null, bundleIdentifier)).payloads).toHaveLength(1);
   });
 
   test("spans a time by the first try, its end excluded", async () => {
     for (const at of [NOW, NOW + HOUR, NOW + 2 * HOUR]) {
       under.now = at;
-      await under.store.notify();
+      await buy();
     }
     under.now = NOW + DAY;
     const { attempts } = await history({ startDate: NOW + HOUR, endDate: NOW + 2 * HOUR });
@@ -77,7 +79,7 @@ describe("the history of notifications", () => {
   });
 
   test("comes in pages of twenty, oldest first", async () => {
-    for (let sent = 0; sent < 41; sent++) await under.store.notify();
+    for (let sent = 0; sent < 41; sent++) await buy();
     const first = await history();
     const second = await history({}, first.paginationToken);
     const third = await history({}, second.paginationToken);
@@ -94,12 +96,12 @@ describe("the history of notifications", () => {
 
   test("says that a listener did not answer", async () => {
     under.url = "http://127.0.0.1:1/";
-    await under.store.notify();
+    await buy();
     expect((await history()).attempts).toMatchObject([[{ sendAttemptResult: "NO_RESPONSE" }]]);
   });
 
   test("a page's token is for the same request", async () => {
-    for (let sent = 0; sent < 21; sent++) await under.store.notify();
+    for (let sent = 0; sent < 21; sent++) await buy();
     const { paginationToken = "" } = await history();
     const invalid = failure(APIError.INVALID_PAGINATION_TOKEN);
     await expect(history({ onlyFailures: true }, paginationToken)).rejects.toMatchObject(invalid);

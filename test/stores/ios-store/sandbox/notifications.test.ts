@@ -1,5 +1,5 @@
 import { HOUR } from "../../../../lib/duration.ts";
-import { BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
+import { APPLE_ID } from "../../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { storeForEachTest, type StoreEnvironment } from "./store-under-test.ts";
 
@@ -49,14 +49,9 @@ test("switched off, nothing is sent, nor later", async () => {
   expect(under.received).toHaveLength(2);
 });
 
-test.each(["sandbox", "production"] as const)("a test of an app in %s", async (environment) => {
-  await under.store.notify({ environment });
-  const [pushed] = await under.pushed(environment);
-  expect(pushed).toMatchObject({
-    name: "TEST",
-    transaction: null,
-    body: { version: "2.0", signedDate: NOW, data: { bundleId: BUNDLE } },
-  });
+test("in production, a notification names the app's Apple ID", async () => {
+  await buy("production");
+  expect(await under.pushed("production")).toMatchObject([{ body: { data: { appAppleId: APPLE_ID } } }]);
 });
 
 describe("what is saved", () => {

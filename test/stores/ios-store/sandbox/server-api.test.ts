@@ -1,22 +1,25 @@
 import { generateKeyPairSync } from "node:crypto";
-import { APIError } from "@apple/app-store-server-library";
+import { APIError, GetTransactionHistoryVersion, Order } from "@apple/app-store-server-library";
 import { APPLE_ID, BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
-import { failure, servedStoreForEachTest, type TokenChanges } from "./served-store.ts";
 import {
   decodedRenewalInfos,
   decodedTransactions,
-  verifiers,
+  failure,
+  refusal,
   type StoreEnvironment,
+  storeForEachTest,
+  type TokenChanges,
+  verifiers,
 } from "./store-under-test.ts";
 
 const UNKNOWN = "200000000000001";
 
-const under = servedStoreForEachTest();
+const under = storeForEachTest();
 const { buy } = under;
 
 const lastTransactions = async (identifier: string) => {
-  const { data = [] } = await under.client.getAllSubscriptionStatuses(identifier);
+  const { data = [] } = await under.clientOf(BUNDLE).getAllSubscriptionStatuses(identifier);
   return data.flatMap(({ lastTransactions = [] }) => lastTransactions);
 };
 
@@ -27,7 +30,7 @@ describe("the statuses of a person's subscriptions", () => {
     await buy({ type: "Non-Consumable" });
     await under.store.change(original, { change: "renew" });
     under.now = NOW + DAY;
-    const answered = await under.client.getAllSubscriptionStatuses(original);
+    const answered = await under.clientOf(BUNDLE).getAllSubscriptionStatuses(original);
     const signed = { signedTransactionInfo: expect.any(String), signedRenewalInfo: expect.any(String) };
     const ofBoth = [original, second].map((id) => ({ originalTransactionId: id, status: 1, ...signed }));
     const data = [{ subscriptionGroupIdentifier: expect.any(String), lastTransactions: ofBoth }];
@@ -60,7 +63,7 @@ describe("the statuses of a person's subscriptions", () => {
 });
 
 const appTransactionOf = async (identifier: string, environment: StoreEnvironment = "sandbox") => {
-  const { signedAppTransactionInfo = "" } = await under.client.getAppTransactionInfo(identifier);
+  const { signedAppTransactionInfo = "" } = await under.clientOf(BUNDLE).getAppTransactionInfo(identifier);
   return verifiers[environment].verifyAndDecodeAppTransaction(signedAppTransactionInfo);
 };
 
@@ -90,6 +93,65 @@ test.each([
   expect((await appTransactionOf(original, environment)).appAppleId).toBe(appAppleId);
 });
 
+describe("the history of transactions", () => {
+  const history = async (identifier: string, revision: string | null = null) => {
+    const { signedTransactions = [], ...answered } = await under
+      .clientOf(BUNDLE)
+      .getTransactionHistory(
+        identifier,
+        revision,
+        { sort: Order.DESCENDING },
+        GetTransactionHistoryVersion.V2,
+      );
+    return { ...answered, transactions: await decodedTransactions(signedTransactions) };
+  };
+
+  test("has all that the person bought, the last change first", async () => {
+    const subscription = await buy();
+    const coins = await buy({ type: "Consumable" });
+    const map = await buy({ type: "Non-Consumable" });
+    await buy({}, { appTransactionIdentifier: "705" });
+    await under.store.change(coins, { change: "refund" });
+    under.now = NOW + DAY;
+    const answered = await history(subscription);
+    expect(answered).toMatchObject({
+      environment: "Sandbox",
+      bundleId: BUNDLE,
+      hasMore: false,
+      transactions: [coins, map, subscription].map((id) => ({ transactionId: id, signedDate: under.now })),
+    });
+    expect(answered).not.toHaveProperty("appAppleId");
+    for (const transaction of answered.transactions)
+      expect(transaction).not.toHaveProperty("deviceVerification");
+  });
+
+  test("comes in pages of twenty", async () => {
+    const original = await buy({ purchaseDate: "2024-10-15T12:00:00Z" });
+    const first = await history(original);
+    const second = await history(original, first.revision);
+    const third = await history(original, second.revision);
+    const pages = [first, second, third];
+    expect(pages.map(({ transactions, hasMore }) => [transactions.length, hasMore])).toEqual([
+      [20, true],
+      [1, false],
+      [0, false],
+    ]);
+    const dates = pages.flatMap(({ transactions }) =>
+      transactions.map(({ purchaseDate = 0 }) => purchaseDate),
+    );
+    expect(dates).toEqual(dates.toSorted((one, other) => other - one));
+  });
+
+  test.each([
+    ["sort=ASCENDING", APIError.GENERAL_BAD_REQUEST],
+    ["sort=DESCENDING&revoked=true", APIError.GENERAL_BAD_REQUEST],
+    ["sort=DESCENDING&revision=abc", APIError.INVALID_REQUEST_REVISION],
+  ])("%s is refused", async (query, errorCode) => {
+    const original = await buy();
+    expect(await under.request("GET", `/inApps/v2/history/${original}?${query}`)).toEqual(refusal(errorCode));
+  });
+});
+
 describe.each(["getAllSubscriptionStatuses", "getTransactionInfo"] as const)("%s", (ask) => {
   test.each([
     ["of another app", "com.example.other", null],
@@ -101,7 +163,7 @@ describe.each(["getAllSubscriptionStatuses", "getTransactionInfo"] as const)("%s
   });
   test.each(["abc", "12a", "-1", "123456789012345678901"])("refuses the id %s", async (identifier) => {
     const invalid = failure(APIError.INVALID_TRANSACTION_ID);
-    await expect(under.client[ask](identifier)).rejects.toMatchObject(invalid);
+    await expect(under.clientOf(BUNDLE)[ask](identifier)).rejects.toMatchObject(invalid);
   });
 });
 
@@ -149,15 +211,11 @@ describe("a fault", () => {
     expect(await response.json()).toEqual({ errorCode, errorMessage: expect.any(String) });
   });
 
-  test("lasts as many requests as asked, or until the store is reset", async () => {
-    const original = await buy();
-    const statusOf = async () => (await under.request("GET", `/inApps/v1/transactions/${original}`)).status;
-    under.store.failServerApi({ status: 500, times: 2 });
-    expect([await statusOf(), await statusOf(), await statusOf()]).toEqual([500, 500, 200]);
+  test("lasts until the store is reset", async () => {
     under.store.failServerApi({ status: 500 });
-    expect([await statusOf(), await statusOf(), await statusOf()]).toEqual([500, 500, 500]);
+    const statuses = [await ask(), await ask()].map(({ status }) => status);
     under.store.reset();
-    expect(await statusOf()).toBe(404);
+    expect([...statuses, (await ask()).status]).toEqual([500, 500, 401]);
   });
 
   test("is set by a request, and leaves other requests alone", async () => {
@@ -168,7 +226,7 @@ describe("a fault", () => {
     expect((await ask()).status).toBe(401);
   });
 
-  test.each([[{}], [{ status: 200 }], [{ status: 500, times: 0 }], [{ status: 500, delay: 1 }], ["all"]])(
+  test.each([[{}], [{ status: 200 }], [{ status: 500, perSecond: 0 }], [{ status: 500, delay: 1 }], ["all"]])(
     "%j is none",
     async (fails) => {
       expect((await control(fails)).status).toBe(400);

@@ -1,9 +1,13 @@
+import { createPrivateKey, type KeyObject } from "node:crypto";
 import { json } from "node:stream/consumers";
 import {
+  AppStoreServerAPIClient,
   Environment,
   SignedDataVerifier,
   type ResponseBodyV2DecodedPayload,
 } from "@apple/app-store-server-library";
+import { spyOn } from "jest-mock";
+import { SignJWT } from "jose";
 import * as z from "zod";
 import {
   createIosStoreSandbox,
@@ -58,6 +62,23 @@ export const decodedTransactions = async (signed: readonly string[]) =>
 export const decodedRenewalInfos = async (signed: readonly string[]) =>
   Promise.all(signed.map(async (jws) => verifiers.sandbox.verifyAndDecodeRenewalInfo(jws)));
 
+/** Differences from a valid token; undefined claims and parameters are left out. */
+export interface TokenChanges {
+  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly header?: Readonly<Record<string, unknown>>;
+  /** Unset: the store's API key. */
+  readonly key?: KeyObject;
+}
+
+/** Failure of Apple's client, as an expectation. */
+export const failure = (apiError: number) => ({ httpStatusCode: Math.floor(apiError / 10_000), apiError });
+
+/** Failure of a request, as an expectation. */
+export const refusal = (errorCode: number) => ({
+  status: Math.floor(errorCode / 10_000),
+  body: { errorCode, errorMessage: expect.any(String) },
+});
+
 interface Person {
   readonly environment?: StoreEnvironment;
   readonly appTransactionIdentifier?: string | null;
@@ -65,10 +86,14 @@ interface Person {
 
 const received = z.object({ signedPayload: z.string() });
 
-/** A new store before each test of a file, its time, and a server that serves it and takes what it pushes. */
+/**
+ * A new store before each test of a file, its time, a server that serves it and takes what it pushes, and Apple's own client
+ * of its Server API.
+ */
 export const storeForEachTest = () => {
   let server: Served | undefined;
   let read = 0;
+  let clock: { mockRestore: () => void };
   const create = (options: Partial<IosStoreOptions>): IosStoreSandbox =>
     createIosStoreSandbox({
       prefix: "/store",
@@ -107,7 +132,29 @@ export const storeForEachTest = () => {
   beforeEach(() => {
     read = 0;
     Object.assign(under, fresh());
+    // Apple's client dates its tokens by this clock.
+    clock = spyOn(Date, "now").mockImplementation(() => under.now);
   });
+  afterEach(() => clock.mockRestore());
+
+  /** Apple's client of an app. */
+  const clientOf = (bundleIdentifier: string): AppStoreServerAPIClient => {
+    const { privateKey, keyIdentifier, issuerIdentifier } = under.store.serverKey;
+    const key = [privateKey, keyIdentifier, issuerIdentifier] as const;
+    const client = new AppStoreServerAPIClient(...key, bundleIdentifier, Environment.SANDBOX);
+    // Apple's client has no setting for its base URL.
+    Reflect.set(client, "urlBase", under.address);
+    return client;
+  };
+  /** A token, right or wrong. */
+  const token = async ({ claims, header, key }: TokenChanges = {}): Promise<string> => {
+    const { privateKey, keyIdentifier, issuerIdentifier: iss } = under.store.serverKey;
+    const at = Math.floor(under.now / 1000);
+    const standard = { iss, iat: at, exp: at + 300, aud: "appstoreconnect-v1", bid: BUNDLE };
+    return new SignJWT({ ...standard, ...claims })
+      .setProtectedHeader({ alg: "ES256", kid: keyIdentifier, typ: "JWT", ...header })
+      .sign(key ?? createPrivateKey(privateKey));
+  };
 
   /** Decodes what was pushed since the last call. */
   const pushed = async (environment: StoreEnvironment = "sandbox"): Promise<Pushed[]> => {
@@ -116,6 +163,18 @@ export const storeForEachTest = () => {
     return Promise.all(unread.map(async ({ signedPayload }) => decoded(signedPayload, environment)));
   };
   return Object.assign(under, {
+    clientOf,
+    token,
+    /** Makes a request that Apple's client would not make. */
+    request: async (method: string, path: string, body?: unknown) => {
+      const response = await fetch(under.address + path, {
+        method,
+        headers: { authorization: `Bearer ${await token()}` },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const answered: unknown = await response.json();
+      return { status: response.status, body: answered };
+    },
     pushed,
     /** Sells a monthly subscription, or other goods; resolves with the original transaction id. */
     buy: async (
