@@ -6,7 +6,7 @@ import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import { observedAndroidStore, observedPushTokens } from "../observability/observation.ts";
 import { factStoreOf } from "./facts.ts";
 import { type NotificationLogging, notificationsOf } from "./notifications.ts";
-import { directoryOf, nobody, type ServiceConfiguration } from "./service.ts";
+import { directoryOf, type ServiceConfiguration } from "./service.ts";
 
 export interface AndroidStoreAccess {
   readonly readSecret: (name: string) => Promise<string | null>;
@@ -17,11 +17,11 @@ export interface AndroidStoreAccess {
 export const composeAndroidStoreLinking = (
   configuration: ServiceConfiguration & AndroidStoreAccess,
 ): AndroidStoreLinking & { readonly androidStore: AndroidStore } => {
-  const { table, androidPublisherUrl: rootUrl, readSecret, now, observe = nobody } = configuration;
+  const { table, androidPublisherUrl: rootUrl, readSecret, now, observer } = configuration;
   return {
     ...factStoreOf(configuration),
     directory: directoryOf(configuration),
-    androidStore: observedAndroidStore(createAndroidStore({ rootUrl, readSecret, now }), observe, now),
+    androidStore: observedAndroidStore(createAndroidStore({ rootUrl, readSecret, now }), now, observer),
     asks: createAskQueues(table),
   };
 };
@@ -34,11 +34,11 @@ export interface PushTokenAccess {
 export const composeAndroidStoreReception = (
   configuration: ServiceConfiguration & AndroidStoreAccess & PushTokenAccess & NotificationLogging,
 ): AndroidStoreReception => {
-  const { googleCertificatesUrl: certificatesUrl, now, observe = nobody } = configuration;
+  const { googleCertificatesUrl: certificatesUrl, now, observer } = configuration;
   return {
     ...composeAndroidStoreLinking(configuration),
-    pushTokens: observedPushTokens(createPushTokenVerifier({ certificatesUrl, now }), observe),
+    pushTokens: observedPushTokens(createPushTokenVerifier({ certificatesUrl, now }), observer),
     ...notificationsOf(configuration),
-    onReceived: (received) => observe({ kind: "notification", store: "android-store", ...received }),
+    onReceived: (received) => observer?.notificationReceived("android-store", received),
   };
 };

@@ -9,7 +9,7 @@ import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.
 import { observedAppStore } from "../observability/observation.ts";
 import { askRunOf, sweepRunOf } from "./asking.ts";
 import { composeIosStoreCustomers, type IosStoreTrust } from "./ios-store.ts";
-import { nobody, type ServiceConfiguration, type Upkeep } from "./service.ts";
+import type { ServiceConfiguration, Upkeep } from "./service.ts";
 
 export interface AppStoreAccess {
   readonly readSecret: (name: string) => Promise<string | null>;
@@ -21,12 +21,12 @@ const appStoreOf = ({
   readSecret,
   appStoreServerUrl: rootUrl,
   now,
-  observe = nobody,
+  observer,
 }: ServiceConfiguration & AppStoreAccess): AppStoreServer =>
   observedAppStore(
     createAppStoreServer({ ...(rootUrl !== undefined && { rootUrl }), readSecret, now }),
-    observe,
     now,
+    observer,
   );
 
 export const composeIosStoreRefresh = (configuration: Upkeep & IosStoreTrust & AppStoreAccess): AskRun => {

@@ -5,7 +5,7 @@ import { createApplicationDirectory, DIRECTORY_AGE_MILLISECONDS } from "../../li
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createApplicationReader } from "../../lib/table/applications/application-reader.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
-import type { Observe } from "../observability/observation.ts";
+import type { Observer } from "../observability/observe.ts";
 
 /**
  * Configuration from which use cases are wired. Each function composes only its own, so that its bundle holds nothing
@@ -14,11 +14,9 @@ import type { Observe } from "../observability/observation.ts";
 export interface ServiceConfiguration {
   readonly table: Table;
   readonly now: () => Instant;
-  /** Receives service events; unset: they are dropped. */
-  readonly observe?: Observe;
+  /** Counts what happens; unset: nothing does. */
+  readonly observer?: Observer;
 }
-
-export const nobody: Observe = () => undefined;
 
 export const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory =>
   createApplicationDirectory({
