@@ -13,7 +13,7 @@ import type { Table } from "../lib/table/dynamodb/table.ts";
 import type { DataFolder } from "./database/data-folder.ts";
 import { LocalError } from "./local-error.ts";
 
-/** Demo application of a local service. Its names are its own, so that any other application can be added. */
+/** The demo application, whose names no other application needs. */
 export const DEMO = {
   applicationIdentifier: applicationId("0198c0de-0000-7000-8000-00000000de30"),
   name: "Demo",
@@ -28,7 +28,7 @@ export const DEMO = {
 
 const API_KEY_FILE = "demo-api-key";
 
-/** Values of a run in the demo application's manifest. */
+/** A run's addresses in the demo application's manifest. */
 export interface DemoEnds {
   /** URL of its webhook. */
   readonly destination: string;
@@ -73,7 +73,6 @@ export interface Demo {
   readonly credential: Credential;
 }
 
-/** @throws LocalError if the application cannot be applied, as when another one has its bundle or package */
 const applyDemo = async (table: Table, ends: DemoEnds): Promise<void> => {
   const applied = await applyManifest(
     manifest(ends),
@@ -87,10 +86,9 @@ const applyDemo = async (table: Table, ends: DemoEnds): Promise<void> => {
 };
 
 /**
- * Creates or updates the demo application and returns its API key: the one in the data folder if it is still valid,
- * otherwise a new one.
+ * Creates or updates the demo application. Its API key is that of the data folder, if that is still valid, or a new one.
  *
- * @throws LocalError if the application cannot be applied, as when another one has its bundle or package
+ * @throws LocalError if it cannot be applied, as when another application has its bundle
  */
 export const prepareDemo = async (
   table: Table,

@@ -12,11 +12,7 @@ const BOUGHT = [
   { productIdentifier: DEMO.iosNonConsumable, type: "Non-Consumable" },
 ];
 
-/**
- * Message of a local service when it is ready: addresses, the demo application, and commands to paste.
- *
- * @param person app transaction identifier that the iOS commands share
- */
+/** @param person app transaction identifier that the iOS commands share */
 export const greeting = (service: LocalService, person: string): string => {
   const { address, demo, androidPurchaseToken: purchaseToken } = service;
   const customers = `curl -s ${address}/v1/customers`;

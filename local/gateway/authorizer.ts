@@ -8,7 +8,7 @@ import { functionIdIn, type Assembly } from "../lambda/assembly.ts";
 import { GatewayError } from "./error.ts";
 import { allows, policyDocument } from "./policy.ts";
 
-/** Context that an authorizer passes to the function, in `requestContext.authorizer`. */
+/** `requestContext.authorizer` of the function's event. */
 export type AuthorizerContext = Readonly<Record<string, string | number>>;
 
 const tokenAuthorizer = z.strictObject({
@@ -27,20 +27,14 @@ const authorizerResult = z.object({
   context: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
 });
 
-/** Input of an authorizer. The returned policy covers all methods, whichever one was requested. */
-interface Question {
-  readonly token: string;
-  readonly methodArn: string;
-}
-
 const KEPT_POLICIES = 10_000;
 
 /** Error message by which an authorizer refuses a token. */
 const UNAUTHORIZED = "Unauthorized";
 
 /**
- * The template's token authorizer. A policy is cached by token for the template's TTL and applies to every route; a
- * refusal is not cached. It rejects with a GatewayError if it does not authorize the request.
+ * The template's token authorizer, which rejects with a GatewayError. A policy is cached by token for the template's TTL
+ * and applies to every route; a refusal is not cached.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-use-lambda-authorizer.html
  */
@@ -54,7 +48,7 @@ export const authorizerOf = (
   const valid = new RegExp(properties.IdentityValidationExpression ?? "");
   const pool = functions.get(functionIdIn(properties.AuthorizerUri));
 
-  const ask = async ({ token, methodArn }: Question) => {
+  const ask = async ({ token, methodArn }: { readonly token: string; readonly methodArn: string }) => {
     const requestId = randomUUID();
     const event = { type: "TOKEN", authorizationToken: token, methodArn };
     const invocation = await pool?.invoke(event, { requestId });

@@ -30,7 +30,7 @@ const received = async (request: IncomingMessage): Promise<Buffer> => {
 /**
  * Reads a request's body as text; null if it is empty.
  *
- * @param decompresses whether the API has compression enabled and therefore accepts compressed requests
+ * @param decompresses whether the API has compression enabled, and so takes compressed requests
  * @throws GatewayError if the body exceeds the limit or does not match Content-Encoding
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-make-request-with-compressed-payload.html
  */

@@ -27,13 +27,13 @@ interface GatewayErrorOptions {
   readonly cause?: unknown;
   /** The authorizer's context. */
   readonly context?: Readonly<Record<string, string>>;
-  /** Why, for the person who runs the service; unset: the type says it. */
+  /** Why, for the request's line; unset: the type says it. */
   readonly because?: string;
-  /** Invocation of a function that decided it, and may have logged why. */
+  /** Invocation that decided it, and may have logged why. */
   readonly invocation?: string;
 }
 
-/** An error that API Gateway answers itself, with the given type of gateway response. */
+/** An error that API Gateway answers itself. */
 export class GatewayError extends Error {
   override readonly name = "GatewayError";
   readonly type: ResponseType;

@@ -9,13 +9,11 @@ const statement = z.strictObject({
   Resource: oneOrMore,
 });
 
-/** Policy that an authorizer returns. Conditions and negations are not supported. */
+/** An authorizer's policy. Conditions and negations are not supported. */
 export const policyDocument = z.object({
   Version: z.string(),
   Statement: z.union([statement.transform((value) => [value]), z.array(statement)]),
 });
-
-export type PolicyDocument = z.infer<typeof policyDocument>;
 
 const ACTION = "execute-api:Invoke";
 
@@ -33,7 +31,7 @@ const matches = (pattern: string, value: string, flags = ""): boolean => {
  *
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  */
-export const allows = ({ Statement }: PolicyDocument, methodArn: string): boolean => {
+export const allows = ({ Statement }: z.infer<typeof policyDocument>, methodArn: string): boolean => {
   const effects = new Set(
     Statement.filter(
       ({ Action, Resource }) =>

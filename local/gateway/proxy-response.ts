@@ -4,7 +4,6 @@ import { GatewayError, type GatewayAnswer } from "./error.ts";
 
 const headerValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 
-/** Shape of a function's response. */
 const proxyResponse = z.object({
   statusCode: z.coerce.number().int().min(100).max(599),
   headers: z.record(z.string(), headerValue).nullish(),

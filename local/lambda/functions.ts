@@ -6,11 +6,11 @@ import { ACCOUNT, type Assembly } from "./assembly.ts";
 export interface FunctionsOptions {
   readonly assembly: Assembly;
   readonly region: string;
-  /** Local table, for the functions that have a `TABLE_NAME`. Unset: the template's name. */
+  /** Replaces `TABLE_NAME`; unset: the template's. */
   readonly tableName?: string;
-  /** Environment variables for every function, such as endpoints and credentials. They override the template's. */
+  /** Environment variables for every function, which override the template's. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Ends the access key of each function, which its logical id begins, so that nobody else can guess it; unset: nothing. */
+  /** Makes each function's access key, which its logical id begins, hard to guess; unset: it is the id. */
   readonly accessKeySuffix?: string;
   /** Receives the functions' standard error and the reasons of failures. */
   readonly log: (line: string) => void;
@@ -30,7 +30,7 @@ const lambdaFunction = z.object({
     .default({ Variables: {} }),
 });
 
-/** Environment variables that Lambda sets itself. The credentials are placeholders, of the function's own. */
+/** Environment variables that Lambda sets itself. */
 const lambdaVariables = (
   id: string,
   { region, accessKeySuffix = "" }: FunctionsOptions,

@@ -19,28 +19,24 @@ export type Schedules = ReturnType<typeof createSchedules>;
 /**
  * Scheduled functions. Two runs of one schedule never overlap; a failure is logged when it begins, not at each run.
  *
- * @param options.invoke invokes a function without logging its failure
+ * @param invoke invokes a function without logging its failure
  */
 export const createSchedules = (
   functionIds: readonly string[],
-  options: {
-    readonly invoke: (functionId: string) => Promise<InvocationResult>;
-    readonly log: (line: string) => void;
-  },
+  invoke: (functionId: string) => Promise<InvocationResult>,
+  log: (line: string) => void,
 ) => {
   let stopped = false;
   const running = new Map<string, Promise<void>>();
   const failures = new Map<string, string | null>();
 
   const run = async (id: string): Promise<void> => {
-    const failure = await options
-      .invoke(id)
-      .then(
-        (result) => (result.status === "failed" ? `${result.errorType}: ${result.errorMessage}` : null),
-        String,
-      );
+    const failure = await invoke(id).then(
+      (result) => (result.status === "failed" ? `${result.errorType}: ${result.errorMessage}` : null),
+      String,
+    );
     if (!stopped && failure !== null && failure !== failures.get(id))
-      options.log(`${id}, on its schedule: ${failure}`);
+      log(`${id}, on its schedule: ${failure}`);
     failures.set(id, failure);
     running.delete(id);
   };
@@ -50,7 +46,6 @@ export const createSchedules = (
   };
 
   return {
-    /** Starts every schedule that is not running. */
     start: (): void => {
       if (!stopped) for (const id of functionIds) void start(id);
     },
@@ -62,7 +57,6 @@ export const createSchedules = (
       };
       if (!stopped) await Promise.all(functionIds.map(runAgain));
     },
-    /** Resolves when no schedule is running. */
     idle: async (): Promise<void> => {
       await Promise.all(running.values());
     },

@@ -24,16 +24,14 @@ export interface LocalConsoleOptions {
   readonly log: (line: string) => void;
 }
 
-/** Refuses everybody: a table on another machine may be a deployed one, which needs a token. */
+/** Refuses everybody: a table on another machine may be a deployed one. */
 const closedGuard = (port: () => number): Guard => ({
   ...openGuard(port),
   refusal: () =>
     "The table is not on this machine, and is not shown without a token: the operator's command console shows it.",
 });
 
-/**
- * The console of a local run: without a token, because its table is created here, and with both stores and the clock.
- */
+/** The console of a local run: without a token, as its table is created here, and with both stores and the clock. */
 export const createLocalConsole = (options: LocalConsoleOptions): Mount => {
   const { port, table, masterSecret, demo, now, requests, log } = options;
   const sandbox: ConsoleSandbox = {

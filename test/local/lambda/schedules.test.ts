@@ -39,13 +39,11 @@ const startSchedules = (...ids: string[]) => {
   const log: string[] = [];
   const begun: string[] = [];
   const endings: ((result: InvocationResult) => void)[] = [];
-  const schedules = createSchedules(ids, {
-    invoke: async (id) => {
-      begun.push(id);
-      return new Promise((resolve) => void endings.push(resolve));
-    },
-    log: (line) => void log.push(line),
-  });
+  const invoke = async (id: string) => {
+    begun.push(id);
+    return new Promise<InvocationResult>((resolve) => void endings.push(resolve));
+  };
+  const schedules = createSchedules(ids, invoke, (line) => void log.push(line));
   const endAll = async (result: InvocationResult = done): Promise<void> => {
     for (const end of endings.splice(0)) end(result);
     await new Promise(setImmediate);
