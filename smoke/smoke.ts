@@ -11,7 +11,6 @@ export interface SmokeWorld {
   /** Runs `application apply` on this manifest. */
   readonly apply: (manifest: object) => Promise<Readonly<Record<string, unknown>>>;
   readonly now: () => number;
-  /** Waits this many milliseconds. */
   readonly wait: (milliseconds: number) => Promise<void>;
   /** Receives a line for the person who watches. */
   readonly say: (line: string) => void;
@@ -52,7 +51,6 @@ interface Step {
 
 const ANSWERED_WITHIN_MILLISECONDS = 35_000;
 
-/** An answer, as far as the smoke test looks at it. */
 const answerBody = z.object({
   error: z.string().nullish(),
   entitlements: z.array(z.object({ identifier: z.string(), status: z.string() })).default([]),
@@ -78,7 +76,6 @@ const ask = async (address: string, { method, path, key, body }: Step): Promise<
 const textOf = ([status, word]: Step["expected"]): string =>
   word === null ? String(status) : `${status} ${word}`;
 
-/** A step got another answer than expected. */
 export class SmokeError extends Error {
   override readonly name = "SmokeError";
 }

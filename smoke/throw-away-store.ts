@@ -25,10 +25,7 @@ export interface ThrowAwayStore {
   forged(): SignedPurchases;
 }
 
-/**
- * StoreKit testing as Xcode does it, for a bundle. Nobody pays there, and a deployed service accepts it only because of
- * its certificate.
- */
+/** StoreKit testing as Xcode does it, where nobody pays: a deployed service accepts it only because of its certificate. */
 export const createThrowAwayStore = (bundleIdentifier: string, now: () => number): ThrowAwayStore => {
   const signer = makeXcodeSigner();
   const customer: SandboxCustomer = {

@@ -4,10 +4,7 @@ import { readSecret } from "./secrets.ts";
 
 const FINGERPRINT = /^[0-9a-f]{64}$/;
 
-/**
- * Trusted roots of iOS-store chains: `IOS_STORE_TRUSTED_ROOTS` (SHA-256 fingerprints, separated by commas), or Apple's. A
- * deployed stack does not set it.
- */
+/** Apple's roots, or those of `IOS_STORE_TRUSTED_ROOTS`, which a deployed stack does not set. */
 export const trustedRoots = (): ReadonlySet<string> => {
   const given = optionalVariable("IOS_STORE_TRUSTED_ROOTS");
   if (given === undefined) return new Set(APPLE_ROOTS);

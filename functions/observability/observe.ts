@@ -8,22 +8,18 @@ import type { PushTokenRejection } from "../../lib/stores/android-store/push-tok
 import type { Rejection } from "../../lib/stores/ios-store/signatures/verdict.ts";
 import { count, time } from "./metrics.ts";
 
-/** Observations of the current request. */
 interface Observations {
   readonly application?: ApplicationId;
-  /** Distinct signed transactions that were verified. */
   readonly transactions?: number;
   /** Purchases that the request names. */
   readonly purchases?: number;
   readonly storeMilliseconds?: number;
-  /** The store's failure: HTTP status and its one-word reason. */
   readonly storeStatus?: number;
   readonly storeReason?: string;
   readonly conflicts?: number;
   readonly acknowledgementDue?: true;
   /** Notification type in the store's own words. */
   readonly notificationType?: string;
-  /** Why a JWS or a push token was rejected. */
   readonly refusedBecause?: string;
   /** The first of its purchases' products that grant nothing. */
   readonly grantsNothing?: readonly UngrantedProduct[];
@@ -31,10 +27,10 @@ interface Observations {
 
 const PRODUCTS_LOGGED = 10;
 
-/** Observations of each request that is under way. Other invocations have none, and keep nothing. */
+/** Of each request that is under way. Other invocations have none, and keep nothing. */
 const requests = new AsyncLocalStorage<{ observations: Observations }>();
 
-/** A handler whose requests keep their observations, each its own. */
+/** A handler whose requests have observations, each its own. */
 export const keepingObservations =
   <Given extends readonly unknown[], Answer>(
     handler: (...given: Given) => Promise<Answer>,
@@ -42,7 +38,6 @@ export const keepingObservations =
   async (...given) =>
     requests.run({ observations: {} }, async () => handler(...given));
 
-/** Observations of the request that is under way here. */
 export const observations = (): Observations => requests.getStore()?.observations ?? {};
 
 const keep = (more: Observations): void => {

@@ -1,10 +1,9 @@
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { count } from "./metrics.ts";
 
-/** Requests of an environment of which a share is taken. */
 const LAST = 100;
 
-/** Takes request after request; the share of an environment's last hundred that are bad, the newest included. */
+/** Takes request after request: the bad share of the last hundred, the newest included. */
 export const recentShare = (): ((isBad: boolean) => number) => {
   const last: boolean[] = [];
   return (isBad) => {
@@ -14,10 +13,8 @@ export const recentShare = (): ((isBad: boolean) => number) => {
   };
 };
 
-/** Share from which failures need a person. */
+/** Shares from which a person is needed. */
 const FAILED = 1 / 20;
-
-/** Share from which refused signatures need a person. */
 const REFUSED = 1 / 5;
 
 const CREDENTIAL_REFUSALS: ReadonlySet<string> = new Set(["REFUSED", "INVALID_CREDENTIAL"]);
@@ -26,7 +23,7 @@ const TRANSACTION_REFUSALS: ReadonlySet<string> = new Set(["INVALID_APP_TRANSACT
 const failedShare = recentShare();
 const refusedShare = recentShare();
 
-/** Failures with an alarm of their own, unless the code stands for another cause, a failure of this service. */
+/** Failures with an alarm of their own, unless this service is the cause. */
 const codeWithAlarm = (failure: unknown): "STORE_UNAVAILABLE" | "STORE_REJECTED_CREDENTIAL" | null =>
   failure instanceof ServiceError &&
   failure.cause === undefined &&

@@ -13,11 +13,8 @@ interface Outcome extends Readonly<Record<string, unknown>> {
 }
 
 /**
- * Begins an invocation that answers a request; the result ends it: writes its line and counts it, as an error if there is
- * a `failure`, which was thrown where the answer is 5xx.
- *
- * @param message the line's message
- * @param endpoint name of the function
+ * Begins an invocation that answers a request. The result writes its line and counts it: as an error where there is a
+ * `failure`, which was thrown where the answer is 5xx.
  */
 export const beginInvocation = (message: string, endpoint: string) => {
   const startedAt = now();

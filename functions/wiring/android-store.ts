@@ -26,7 +26,7 @@ export const composeAndroidStoreLinking = (
   };
 };
 
-export interface PushTokenAccess {
+interface PushTokenAccess {
   /** Address of Google's keys for push tokens; unset: Google's own. */
   readonly googleCertificatesUrl: string | undefined;
 }

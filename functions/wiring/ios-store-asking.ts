@@ -11,7 +11,7 @@ import { askRunOf, sweepRunOf } from "./asking.ts";
 import { composeIosStoreCustomers, type IosStoreTrust } from "./ios-store.ts";
 import type { ServiceConfiguration, Upkeep } from "./service.ts";
 
-export interface AppStoreAccess {
+interface AppStoreAccess {
   readonly readSecret: (name: string) => Promise<string | null>;
   /** Root URL of the App Store Server API in both environments; unset: Apple's. */
   readonly appStoreServerUrl: string | undefined;
