@@ -22,16 +22,14 @@ const tableDefinition = z.object({
   ),
   BillingMode: z.literal("PAY_PER_REQUEST"),
   KeySchema: keySchema,
-  GlobalSecondaryIndexes: z
-    .array(
-      z.object({
-        IndexName: z.string(),
-        KeySchema: keySchema,
-        Projection: z.object({ ProjectionType: z.enum(["ALL", "KEYS_ONLY"]) }),
-      }),
-    )
-    .default([]),
-  TimeToLiveSpecification: z.object({ AttributeName: z.string(), Enabled: z.boolean() }).optional(),
+  GlobalSecondaryIndexes: z.array(
+    z.object({
+      IndexName: z.string(),
+      KeySchema: keySchema,
+      Projection: z.object({ ProjectionType: z.enum(["ALL", "KEYS_ONLY"]) }),
+    }),
+  ),
+  TimeToLiveSpecification: z.object({ AttributeName: z.string(), Enabled: z.boolean() }),
 });
 
 type TableDefinition = z.infer<typeof tableDefinition>;
@@ -60,8 +58,7 @@ export const ensureTable = async (
   const { TimeToLiveSpecification, ...definition } = properties;
   if (status === null) await client.send(new CreateTableCommand({ TableName: name, ...definition }));
   await waitUntilTableExists({ client, ...WAIT }, { TableName: name });
-  if (TimeToLiveSpecification)
-    await client.send(new UpdateTimeToLiveCommand({ TableName: name, TimeToLiveSpecification }));
+  await client.send(new UpdateTimeToLiveCommand({ TableName: name, TimeToLiveSpecification }));
 };
 
 /** Deletes the table and creates it again. */

@@ -30,15 +30,14 @@ const received = async (request: IncomingMessage): Promise<Buffer> => {
 /**
  * Reads a request's body as text; null if it is empty.
  *
- * @param decompresses whether the API has compression enabled, and so takes compressed requests
  * @throws GatewayError if the body exceeds the limit or does not match Content-Encoding
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-make-request-with-compressed-payload.html
  */
-export const readBody = async (request: IncomingMessage, decompresses: boolean): Promise<string | null> => {
+export const readBody = async (request: IncomingMessage): Promise<string | null> => {
   const body = await received(request);
   if (body.length === 0) return null;
   const given = request.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
-  if (!decompresses || given === "identity") return body.toString("utf8");
+  if (given === "identity") return body.toString("utf8");
   const coding = CODINGS.find(({ name }) => name === given);
   if (coding === undefined) throw new GatewayError("UNSUPPORTED_MEDIA_TYPE");
   try {
@@ -62,12 +61,10 @@ const acceptedCoding = (acceptEncoding: string) => {
 export const compressed = async (
   answer: GatewayAnswer,
   acceptEncoding: string | undefined,
-  minimumSize: number | undefined,
+  minimumSize: number,
 ): Promise<GatewayAnswer> => {
   const coding = acceptedCoding(acceptEncoding ?? "");
-  const isCoded = answer.headers.some(([name]) => name.toLowerCase() === "content-encoding");
-  if (minimumSize === undefined || answer.body.length < minimumSize || coding === undefined || isCoded)
-    return answer;
+  if (answer.body.length < minimumSize || coding === undefined) return answer;
   return {
     ...answer,
     headers: [...answer.headers, ["Content-Encoding", coding.name]],

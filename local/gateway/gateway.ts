@@ -11,7 +11,6 @@ import { authorizerOf } from "./authorizer.ts";
 import { compressed, readBody } from "./body.ts";
 import { GatewayError, gatewayResponsesOf, type GatewayAnswer } from "./error.ts";
 import { proxyEvent, type Exchange } from "./proxy-event.ts";
-import { readProxyResponse } from "./proxy-response.ts";
 import { createRequestLog } from "./request-log.ts";
 import { findRoute, routesOf } from "./routes.ts";
 
@@ -23,11 +22,18 @@ export interface GatewayOptions extends FunctionsOptions {
 }
 
 const restApi = z.object({
-  MinimumCompressionSize: z.number().optional(),
+  MinimumCompressionSize: z.number(),
   BinaryMediaTypes: z.tuple([]).optional(),
 });
 
 const stage = z.object({ StageName: z.string(), Variables: z.record(z.string(), z.never()).optional() });
+
+/** A function's response, as the service's functions make it. */
+const proxyResponse = z.strictObject({
+  statusCode: z.int().min(100).max(599),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+});
 
 const API_ID = "local";
 
@@ -87,7 +93,7 @@ export const createGateway = (options: GatewayOptions) => {
     const match = findRoute(routes, exchange.method, exchange.path);
     if (!match) throw new GatewayError("MISSING_AUTHENTICATION_TOKEN");
     const authorizer = match.route.isAuthorized ? await authorized(request.headers, exchange) : null;
-    const body = await readBody(request, MinimumCompressionSize !== undefined);
+    const body = await readBody(request);
     const event = proxyEvent(exchange, match, authorizer, body);
     const invocation = functionOf(match.route.functionId).invoke(event);
     // The function keeps running.
@@ -97,7 +103,8 @@ export const createGateway = (options: GatewayOptions) => {
     });
     if (result.status === "event-too-large") throw new GatewayError("REQUEST_TOO_LARGE");
     if (result.status === "failed") throw new GatewayError("DEFAULT_5XX");
-    return readProxyResponse(result.payload);
+    const { statusCode, headers, body: text } = proxyResponse.parse(result.payload);
+    return { status: statusCode, headers: Object.entries(headers), body: Buffer.from(text) };
   };
 
   return {
@@ -108,7 +115,7 @@ export const createGateway = (options: GatewayOptions) => {
       let error: GatewayError | null = null;
       const answered = await answer(request, exchange).catch((thrown: unknown) => {
         error = thrown instanceof GatewayError ? thrown : new GatewayError("DEFAULT_5XX", { cause: thrown });
-        const refusal = respondTo(error, requestId);
+        const refusal = respondTo(error);
         if (error.cause !== undefined && refusal.status >= 500) options.log(String(error.cause));
         return refusal;
       });

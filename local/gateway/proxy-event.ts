@@ -1,5 +1,4 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import type { AuthorizerContext } from "./authorizer.ts";
 import type { Route, RouteMatch } from "./routes.ts";
 import { ACCOUNT } from "../lambda/assembly.ts";
 
@@ -76,7 +75,7 @@ export const proxyEvent = (
   }: Pick<RouteMatch, "pathParameters"> & {
     readonly route: Pick<Route, "resourceId" | "resourcePath">;
   },
-  authorizer: AuthorizerContext | null,
+  authorizer: Readonly<Record<string, string | number>> | null,
   body: string | null,
 ): APIGatewayProxyEvent => {
   const headers = headersOf(exchange);

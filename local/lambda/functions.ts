@@ -22,12 +22,10 @@ const lambdaFunction = z.object({
   Code: z.object({ S3Key: z.string() }),
   Handler: z.string(),
   Runtime: z.string().regex(/^nodejs/),
-  MemorySize: z.number().default(128),
-  Timeout: z.number().default(3),
-  LoggingConfig: z.object({ LogFormat: z.string(), ApplicationLogLevel: z.string() }).optional(),
-  Environment: z
-    .object({ Variables: z.record(z.string(), z.string()).default({}) })
-    .default({ Variables: {} }),
+  MemorySize: z.number(),
+  Timeout: z.number(),
+  LoggingConfig: z.object({ LogFormat: z.string(), ApplicationLogLevel: z.string() }),
+  Environment: z.object({ Variables: z.record(z.string(), z.string()) }),
 });
 
 /** Environment variables that Lambda sets itself. */
@@ -43,10 +41,8 @@ const lambdaVariables = (
   AWS_LAMBDA_FUNCTION_NAME: id,
   AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
   AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
-  ...(logging && {
-    AWS_LAMBDA_LOG_FORMAT: logging.LogFormat,
-    AWS_LAMBDA_LOG_LEVEL: logging.ApplicationLogLevel,
-  }),
+  AWS_LAMBDA_LOG_FORMAT: logging.LogFormat,
+  AWS_LAMBDA_LOG_LEVEL: logging.ApplicationLogLevel,
   AWS_REGION: region,
   AWS_DEFAULT_REGION: region,
 });
@@ -68,7 +64,7 @@ export const functionsOf = (options: FunctionsOptions, clock: MovedClock): Map<s
         environment: {
           ...lambdaVariables(id, options, properties),
           ...Variables,
-          ...("TABLE_NAME" in Variables && tableName !== undefined && { TABLE_NAME: tableName }),
+          ...(tableName !== undefined && { TABLE_NAME: tableName }),
           ...environment,
         },
       };

@@ -3,16 +3,16 @@ import type { InvocationResult } from "./pool.ts";
 import { functionIdIn, type Assembly } from "./assembly.ts";
 
 const rule = z.object({
-  ScheduleExpression: z.string().optional(),
-  State: z.string().default("ENABLED"),
-  Targets: z.array(z.object({ Arn: z.string() })).default([]),
+  ScheduleExpression: z.string(),
+  State: z.literal("ENABLED"),
+  Targets: z.array(z.object({ Arn: z.string() })),
 });
 
-/** Logical ids of the functions that the template's enabled schedules invoke. */
+/** Logical ids of the functions that the template's schedules invoke. */
 export const scheduledFunctionsOf = (assembly: Assembly): string[] =>
-  [...assembly.resourcesOf("AWS::Events::Rule", rule).values()]
-    .filter(({ ScheduleExpression, State }) => ScheduleExpression !== undefined && State === "ENABLED")
-    .flatMap(({ Targets }) => Targets.map(({ Arn }) => functionIdIn(Arn)));
+  [...assembly.resourcesOf("AWS::Events::Rule", rule).values()].flatMap(({ Targets }) =>
+    Targets.map(({ Arn }) => functionIdIn(Arn)),
+  );
 
 export type Schedules = ReturnType<typeof createSchedules>;
 
