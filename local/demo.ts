@@ -4,7 +4,7 @@ import { issueCredential, type Credential } from "../lib/applications/credential
 import { readManifest, type Manifest } from "../lib/administration/manifest/manifest.ts";
 import { SCOPES } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
-import { applicationId, type ApplicationId } from "../lib/identifiers.ts";
+import { applicationId } from "../lib/identifiers.ts";
 import { allowedDestinations } from "../lib/delivery/allowed-destinations.ts";
 import { originOf } from "../lib/stores/android-store/workload-identity.ts";
 import { createApplicationTable } from "../lib/table/applications/applications.ts";
@@ -67,7 +67,6 @@ const manifest = ({ destination, publisherUrl, stores }: DemoEnds): Manifest => 
 };
 
 export interface Demo {
-  readonly applicationIdentifier: ApplicationId;
   readonly apiKey: string;
   /** The API key's. */
   readonly credential: Credential;
@@ -96,23 +95,22 @@ export const prepareDemo = async (
   ends: DemoEnds,
   now: () => Instant,
 ): Promise<Demo> => {
-  const { applicationIdentifier } = DEMO;
   await applyDemo(table, ends);
   const credentials = createCredentialTable(table);
   const kept = folder.read(API_KEY_FILE)?.trim();
   const decision = await authorize(`Bearer ${kept ?? ""}`, now(), credentials.find);
   if (kept !== undefined && decision.outcome === "authorized") {
     const credential = await credentials.find(decision.keyIdentifier);
-    if (credential !== null) return { applicationIdentifier, apiKey: kept, credential };
+    if (credential !== null) return { apiKey: kept, credential };
   }
 
   const { apiKey, credential } = issueCredential(
-    { application: applicationIdentifier, label: "demo", scopes: SCOPES, expiresAt: null },
+    { application: DEMO.applicationIdentifier, label: "demo", scopes: SCOPES, expiresAt: null },
     now(),
   );
   await credentials.add(credential);
   folder.write(API_KEY_FILE, `${apiKey}\n`);
-  return { applicationIdentifier, apiKey, credential };
+  return { apiKey, credential };
 };
 
 /** Creates the demo application in an empty table, with the key that it had. */

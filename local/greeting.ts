@@ -35,7 +35,7 @@ Address      ${address}
 Reference    ${address}/docs
 Console      ${address}/console
 Table        ${service.tableName} at ${service.dynamoDbEndpoint}
-Application  ${demo.applicationIdentifier} (${DEMO.name}, ${DEMO.bundleIdentifier})
+Application  ${DEMO.applicationIdentifier} (${DEMO.name}, ${DEMO.bundleIdentifier})
 API key      ${demo.apiKey}
 
 ${purchaseToken === null ? "" : onAndroid}Buy in the sandbox iOS store and synchronize, as the app does:

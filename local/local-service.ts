@@ -211,7 +211,7 @@ const serve = (ground: Ground, stores: Stores, prepared: Prepared, resources: As
     dynamoDbEndpoint: connection.endpoint,
     masterSecret: stores.masterSecret,
     destinations,
-    demo,
+    apiKey: demo.apiKey,
     now: clock.now,
     requests,
     log,

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { promisify } from "node:util";
 import { deflate, gunzip, gzip, inflate } from "node:zlib";
+import { boundedBytes } from "../../lib/bounded-text.ts";
 import { codeOf } from "../local-error.ts";
 import { GatewayError, type GatewayAnswer } from "./error.ts";
 
@@ -13,20 +14,6 @@ const CODINGS = [
   { name: "deflate", compress: promisify(deflate), decompress: promisify(inflate) },
 ];
 
-const received = async (request: IncomingMessage): Promise<Buffer> => {
-  if (Number(request.headers["content-length"] ?? 0) > LARGEST_BODY)
-    throw new GatewayError("REQUEST_TOO_LARGE");
-  const chunks: Buffer[] = [];
-  let size = 0;
-  // Keeps the connection open after a refusal; otherwise the caller never sees it.
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    size += chunk.length;
-    if (size > LARGEST_BODY) throw new GatewayError("REQUEST_TOO_LARGE");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-};
-
 /**
  * Reads a request's body as text; null if it is empty.
  *
@@ -34,7 +21,9 @@ const received = async (request: IncomingMessage): Promise<Buffer> => {
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-make-request-with-compressed-payload.html
  */
 export const readBody = async (request: IncomingMessage): Promise<string | null> => {
-  const body = await received(request);
+  // Keeps the connection open after a refusal; otherwise the caller never sees it.
+  const body = await boundedBytes(request.iterator({ destroyOnReturn: false }), LARGEST_BODY);
+  if (body === null) throw new GatewayError("REQUEST_TOO_LARGE");
   if (body.length === 0) return null;
   const given = request.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
   if (given === "identity") return body.toString("utf8");

@@ -8,7 +8,7 @@ import { createConsole } from "../../operator/console/mount.ts";
 import type { Mount } from "../../sandbox/mount.ts";
 import { CLOCK_PATH } from "../clock/clock-endpoint.ts";
 import { isAtHand } from "../database/database.ts";
-import type { Demo } from "../demo.ts";
+import { DEMO } from "../demo.ts";
 import { ANDROID_PREFIX, IOS_PREFIX } from "../sandbox-paths.ts";
 
 export interface LocalConsoleOptions {
@@ -18,7 +18,8 @@ export interface LocalConsoleOptions {
   readonly masterSecret: string;
   /** Destinations beside public ones, as the functions have them. */
   readonly destinations: string;
-  readonly demo: Pick<Demo, "applicationIdentifier" | "apiKey">;
+  /** The demo application's. */
+  readonly apiKey: string;
   readonly now: () => number;
   readonly requests: LiveLines;
   readonly log: (line: string) => void;
@@ -33,10 +34,10 @@ const closedGuard = (port: () => number): Guard => ({
 
 /** The console of a local run: without a token, as its table is created here, and with both stores and the clock. */
 export const createLocalConsole = (options: LocalConsoleOptions): Mount => {
-  const { port, table, masterSecret, demo, now, requests, log } = options;
+  const { port, table, masterSecret, now, requests, log } = options;
   const sandbox: ConsoleSandbox = {
-    applicationIdentifier: demo.applicationIdentifier,
-    apiKey: demo.apiKey,
+    applicationIdentifier: DEMO.applicationIdentifier,
+    apiKey: options.apiKey,
     iosStorePath: IOS_PREFIX,
     androidStorePath: ANDROID_PREFIX,
     clockPath: CLOCK_PATH,
