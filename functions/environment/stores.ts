@@ -16,12 +16,16 @@ export const trustedRoots = (): ReadonlySet<string> => {
   return new Set(roots);
 };
 
+export type AppleAccess = ReturnType<typeof appleAccess>;
+
 /** Access to the App Store Server API; without a root URL Apple's, in both environments. */
 export const appleAccess = () => ({
   trustedRoots: trustedRoots(),
   appStoreServerUrl: optionalVariable("APP_STORE_SERVER_URL"),
   readSecret,
 });
+
+export type GoogleAccess = ReturnType<typeof googleAccess>;
 
 /** Access to the Android Publisher API; without a root URL Google's. */
 export const googleAccess = () => ({

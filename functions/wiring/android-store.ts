@@ -3,19 +3,14 @@ import type { AndroidStoreReception } from "../../lib/customers/receive-android-
 import { type AndroidStore, createAndroidStore } from "../../lib/stores/android-store/android-store.ts";
 import { createPushTokenVerifier } from "../../lib/stores/android-store/push-token.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
+import type { GoogleAccess } from "../environment/stores.ts";
 import { observedAndroidStore, observedPushTokens } from "../observability/observation.ts";
 import { factStoreOf } from "./facts.ts";
 import { type NotificationLogging, notificationsOf } from "./notifications.ts";
 import { directoryOf, type ServiceConfiguration } from "./service.ts";
 
-export interface AndroidStoreAccess {
-  readonly readSecret: (name: string) => Promise<string | null>;
-  /** Root URL of the Android Publisher API; unset: Google's. */
-  readonly androidPublisherUrl: string | undefined;
-}
-
 export const composeAndroidStoreLinking = (
-  configuration: ServiceConfiguration & AndroidStoreAccess,
+  configuration: ServiceConfiguration & GoogleAccess,
 ): AndroidStoreLinking & { readonly androidStore: AndroidStore } => {
   const { table, androidPublisherUrl: rootUrl, readSecret, now, observer } = configuration;
   return {
@@ -26,13 +21,13 @@ export const composeAndroidStoreLinking = (
   };
 };
 
-interface PushTokenAccess {
-  /** Address of Google's keys for push tokens; unset: Google's own. */
-  readonly googleCertificatesUrl: string | undefined;
-}
-
 export const composeAndroidStoreReception = (
-  configuration: ServiceConfiguration & AndroidStoreAccess & PushTokenAccess & NotificationLogging,
+  configuration: ServiceConfiguration &
+    GoogleAccess &
+    NotificationLogging & {
+      /** Address of the keys of push tokens; unset: Google's own. */
+      readonly googleCertificatesUrl: string | undefined;
+    },
 ): AndroidStoreReception => {
   const { googleCertificatesUrl: certificatesUrl, now, observer } = configuration;
   return {
