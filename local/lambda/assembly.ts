@@ -55,9 +55,6 @@ const PSEUDO_PARAMETERS: Readonly<Record<string, string>> = {
   "AWS::AccountId": ACCOUNT,
   "AWS::Partition": "aws",
   "AWS::Region": "local",
-  "AWS::StackName": "local",
-  "AWS::StackId": "local",
-  "AWS::URLSuffix": "amazonaws.com",
 };
 
 /**
@@ -108,24 +105,18 @@ export class Assembly {
     return resource;
   }
 
-  #resolve(value: Json): Json | undefined {
-    if (Array.isArray(value))
-      return value.map((item) => this.#resolve(item)).filter((item) => item !== undefined);
+  #resolve(value: Json): Json {
+    if (Array.isArray(value)) return value.map((item) => this.#resolve(item));
     if (typeof value !== "object" || value === null) return value;
     if (isIntrinsic(value)) return this.#intrinsic(value);
-    return Object.fromEntries(
-      Object.entries(value).flatMap(([key, item]) => {
-        const resolved = this.#resolve(item);
-        return resolved === undefined ? [] : [[key, resolved]];
-      }),
-    );
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#resolve(item)]));
   }
 
-  #intrinsic(value: Record<string, Json>): Json | undefined {
-    if (value["Ref"] === "AWS::NoValue") return undefined;
+  #intrinsic(value: Record<string, Json>): Json {
     if (typeof value["Ref"] === "string") return this.#reference(value["Ref"]);
     const [name = "", argument = null] = Object.entries(value)[0] ?? [];
-    if (name === "Fn::Sub" && typeof argument === "string") return this.#substitute(argument);
+    if (name === "Fn::Sub" && typeof argument === "string")
+      return argument.replaceAll(/\$\{([^}]+)\}/g, (_, id: string) => String(this.#reference(id)));
     const resolved = this.#resolve(argument);
     if (Array.isArray(resolved)) {
       const [first, second] = resolved;
@@ -135,13 +126,6 @@ export class Assembly {
       if (name === "Fn::Select" && Array.isArray(second)) return second[Number(first)] ?? null;
     }
     throw new LocalError(`The local run does not support ${JSON.stringify(value)} in the template.`);
-  }
-
-  #substitute(text: string): string {
-    return text.replaceAll(/\$\{([^!}][^}]*)\}/g, (_, name: string) => {
-      const [id = "", attribute] = name.split(".", 2);
-      return attribute === undefined ? String(this.#reference(id)) : this.#attribute(id, attribute);
-    });
   }
 
   #reference(name: string): Json {
