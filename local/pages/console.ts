@@ -11,7 +11,7 @@ import { isAtHand } from "../database/database.ts";
 import { DEMO } from "../demo.ts";
 import { ANDROID_PREFIX, IOS_PREFIX } from "../sandbox-paths.ts";
 
-export interface LocalConsoleOptions {
+interface LocalConsoleOptions {
   readonly port: number;
   readonly table: Table;
   readonly dynamoDbEndpoint: string;
