@@ -38,7 +38,7 @@ const floodLimitsOf = (name: string): FloodLimits | null => {
   return endpoint?.scope === null ? endpoint.floodLimits : null;
 };
 
-/** A request takes 30 ms, so by a flood's small limits a lasting flood has one or two executions, and for a moment eight. */
+/** A request takes 30 ms, so by the small limits a lasting flood has one or two executions, for a moment eight. */
 const routeLimits = (
   name: EndpointName,
   { isDisposable, accountConcurrency }: Given,

@@ -32,8 +32,8 @@ const laterOn = (entitlement: CustomerEntitlement, moment: number): CustomerEnti
 };
 
 /**
- * Whether an entitlement of an answer has ended since it was read. What had ended by then does not count: this clock may
- * be ahead of the service's.
+ * Whether an entitlement of an answer has ended since it was read. What had ended by then does not count: this clock
+ * may be ahead of the service's.
  */
 const hasEndedSince = ({ entitlements }: AccountEntitlements, readAt: number, moment: number): boolean =>
   entitlements.some(
@@ -89,9 +89,9 @@ export const createAnswerCache = (
 
   return {
     /**
-     * The fresh answer, or a new one; if the service cannot answer, the kept one, projected to now, unless it is stale. An
-     * answer of which something has ended is not fresh: another pass may have begun. Concurrent reads of one account share
-     * a request.
+     * The fresh answer, or a new one; if the service cannot answer, the kept one, projected to now, unless it is stale.
+     * An answer of which something has ended is not fresh: another pass may have begun. Concurrent reads of one account
+     * share a request.
      */
     read: async (account: string): Promise<AccountEntitlements> => {
       const entry = kept.get(account);

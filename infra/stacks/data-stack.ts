@@ -82,7 +82,7 @@ const newMasterSecret = (scope: Construct, parameters: Parameters): Secret => {
   return secret;
 };
 
-/** The data that must not be lost, which deploying the service does not touch. A creation that fails leaves nothing behind. */
+/** What must not be lost, and deploying the service does not touch. A creation that fails leaves nothing behind. */
 export class DataStack extends Stack {
   constructor(
     scope: Construct,
