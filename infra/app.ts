@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { App } from "aws-cdk-lib";
 import * as z from "zod";
-import { entryOf } from "./bundling/entries.ts";
+import type { ModuleOf } from "./bundling/bundled-code.ts";
 import { DataStack } from "./stacks/data-stack.ts";
 import { ParameterError, readParameters, readStages, stageOf } from "./read-parameters.ts";
 import { ServiceStack } from "./stacks/service-stack.ts";
@@ -20,8 +20,8 @@ const context = z.record(z.string(), z.unknown());
 interface AppOptions {
   /** Of the assembly; unset: the one that the CDK CLI sets. */
   readonly outputFolder?: string;
-  /** Module of each function, by its name; unset: those in `functions/`. */
-  readonly moduleOf?: (name: string) => string;
+  /** Unset: those in `functions/`. */
+  readonly moduleOf?: ModuleOf;
   /** Parameters of each stage, as in `stages.json`; unset: none. */
   readonly stages?: ReturnType<typeof readStages>;
 }
@@ -33,7 +33,7 @@ interface AppOptions {
  */
 export const createApp = ({
   outputFolder,
-  moduleOf = (name) => fileURLToPath(new URL(`functions/${entryOf(name)}`, PROJECT)),
+  moduleOf = (entry) => fileURLToPath(new URL(`functions/${entry}`, PROJECT)),
   stages = {},
 }: AppOptions = {}): App => {
   const app = new App({

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { AssetHashType, DockerImage } from "aws-cdk-lib";
 import { Code, type AssetCode } from "aws-cdk-lib/aws-lambda";
 import { buildSync, type BuildOptions } from "esbuild";
+import { ENTRIES } from "./entries.ts";
 
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 /** The source folder that the CDK requires, and never reads. */
@@ -49,12 +50,13 @@ export const BUNDLING = {
   logLevel: "warning",
 } as const satisfies BuildOptions;
 
-type Modules = Readonly<Record<string, string>>;
+/** Module of a function, by its entry in {@link ENTRIES}. */
+export type ModuleOf = (entry: string) => string;
 
-const bundle = (modules: Modules): ReadonlyMap<string, Uint8Array> => {
+const bundle = (moduleOf: ModuleOf): ReadonlyMap<string, Uint8Array> => {
   const { outputFiles } = buildSync({
     ...BUNDLING,
-    entryPoints: Object.entries(modules).map(([name, module]) => ({ in: module, out: name })),
+    entryPoints: Object.entries(ENTRIES).map(([name, entry]) => ({ in: moduleOf(entry), out: name })),
     outdir: PROJECT,
     write: false,
   });
@@ -65,13 +67,12 @@ const bundle = (modules: Modules): ReadonlyMap<string, Uint8Array> => {
  * Bundles of functions, each with all its imports in `index.cjs`. esbuild makes them together when the first is needed,
  * since most of their modules are the same. The same sources give the same bytes, whose hash names the asset.
  *
- * @param modules modules that export `handler`, by the names of their functions
  * @returns the code of a function, by its name
  */
-export const bundledCode = (modules: Modules): ((name: string) => AssetCode) => {
+export const bundledCode = (moduleOf: ModuleOf): ((name: string) => AssetCode) => {
   let bundles: ReadonlyMap<string, Uint8Array> | undefined;
   const bundleOf = (name: string): Uint8Array => {
-    bundles ??= bundle(modules);
+    bundles ??= bundle(moduleOf);
     const found = bundles.get(name);
     if (found === undefined) throw new RangeError(`There is no module of ${name}.`);
     return found;

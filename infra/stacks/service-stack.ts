@@ -6,8 +6,7 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import { functionName } from "../../lib/contract/function-name.ts";
 import { masterSecretName } from "../../lib/delivery/master-secret.ts";
 import { LOOKS_SUFFIX, prefixes } from "../../lib/table/keys.ts";
-import { bundledCode } from "../bundling/bundled-code.ts";
-import { ENTRIES } from "../bundling/entries.ts";
+import { bundledCode, type ModuleOf } from "../bundling/bundled-code.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
 import { addOperatorPolicies } from "../constructs/operator-policies.ts";
 import type { TableReference } from "../constructs/permissions.ts";
@@ -22,8 +21,7 @@ import { streamParameter } from "./data-stack.ts";
 
 export interface ServiceStackProps extends StackProps {
   readonly parameters: Parameters;
-  /** Module that exports the handler of a function. */
-  readonly moduleOf: (name: string) => string;
+  readonly moduleOf: ModuleOf;
 }
 
 const NAME_LOOKUPS = 64;
@@ -53,7 +51,7 @@ export class ServiceStack extends Stack {
     super(scope, id, { terminationProtection: parameters.deletionProtection, ...props });
     this.#parameters = parameters;
     this.#table = { name: parameters.tableName, keyArn: parameters.tableKeyArn };
-    this.#codeOf = bundledCode(mapOf(ENTRIES, moduleOf));
+    this.#codeOf = bundledCode(moduleOf);
     const authorizer = this.#newFunction("authorizeCredential", AUTHORIZER.description, AUTHORIZER);
     const handlers = mapOf(endpoints, (name) => {
       const { summary, readsSecrets } = endpoints[name];
