@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { build } from "esbuild";
 import { BUNDLING } from "../infra/bundling/bundled-code.ts";
-import { entryOf as moduleOf } from "../infra/bundling/entries.ts";
+import { ENTRIES } from "../infra/bundling/entries.ts";
 
 export const FUNCTIONS = [
   "authorize-credential",
@@ -12,7 +12,7 @@ export const FUNCTIONS = [
 ] as const;
 export type FunctionFolder = (typeof FUNCTIONS)[number];
 
-export const entryOf = (folder: FunctionFolder): string => `functions/${moduleOf(folder)}`;
+export const entryOf = (folder: FunctionFolder): string => `functions/${ENTRIES[folder]}`;
 export const baselineEntry = (name: "empty" | "document-client"): string => `bench/baselines/${name}.ts`;
 
 export interface Bundle {

@@ -9,7 +9,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 
 /** `source/contract.ts` as the contract has it now, formatted as the project's files are. */
 export const contractSource = async (): Promise<string> => {
-  const document: unknown = JSON.parse(readFileSync(here("../docs/openapi.json"), "utf8"));
+  const document = JSON.parse(readFileSync(here("../docs/openapi.json"), "utf8"));
   const file = here("source/contract.ts");
   return format(contractTypes(document), { ...(await resolveConfig(file)), filepath: file });
 };

@@ -8,7 +8,7 @@ import { beginInvocation } from "./observability/write-invocation.ts";
 
 const findCredential = createFindCredential(table);
 
-/** No stack: Lambda logs what is thrown, and a refused key needs no investigation. */
+/** Without a stack, which Lambda would log. */
 const unauthorized = (): Error => {
   const error = new Error("Unauthorized");
   error.stack = "";

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { App } from "aws-cdk-lib";
 import * as z from "zod";
-import { entryOf } from "./bundling/entries.ts";
+import type { ModuleOf } from "./bundling/bundled-code.ts";
 import { DataStack } from "./stacks/data-stack.ts";
 import { ParameterError, readParameters, readStages, stageOf } from "./read-parameters.ts";
 import { ServiceStack } from "./stacks/service-stack.ts";
@@ -11,17 +11,17 @@ const PROJECT = new URL("../", import.meta.url);
 
 const cdkJson = z.object({ context: z.record(z.string(), z.json()) });
 
-/** Context of `cdk.json`. The CDK CLI loads it by itself; without the CLI the stacks would differ. */
+/** Context of `cdk.json`, without which the stacks would differ; only the CDK CLI loads it by itself. */
 const cdkContext = (): z.infer<typeof cdkJson>["context"] =>
   cdkJson.parse(JSON.parse(readFileSync(new URL("cdk.json", PROJECT), "utf8"))).context;
 
 const context = z.record(z.string(), z.unknown());
 
-export interface AppOptions {
-  /** Output folder of the assembly; unset: the one that the CDK CLI sets. */
+interface AppOptions {
+  /** Of the assembly; unset: the one that the CDK CLI sets. */
   readonly outputFolder?: string;
-  /** Module of each function, by its name; unset: those in `functions/`. */
-  readonly moduleOf?: (name: string) => string;
+  /** Unset: those in `functions/`. */
+  readonly moduleOf?: ModuleOf;
   /** Parameters of each stage, as in `stages.json`; unset: none. */
   readonly stages?: ReturnType<typeof readStages>;
 }
@@ -33,7 +33,7 @@ export interface AppOptions {
  */
 export const createApp = ({
   outputFolder,
-  moduleOf = (name) => fileURLToPath(new URL(`functions/${entryOf(name)}`, PROJECT)),
+  moduleOf = (entry) => fileURLToPath(new URL(`functions/${entry}`, PROJECT)),
   stages = {},
 }: AppOptions = {}): App => {
   const app = new App({
@@ -52,7 +52,7 @@ export const createApp = ({
       "Links verified store purchases to an application's accounts and answers their entitlements.",
     parameters,
     moduleOf,
-    // CloudFormation adds them to every resource. The data stack has none, because a version would change it each time.
+    // On every resource. The data stack has none, because a version would change it each time.
     tags: {
       "customer-entitlements:stage": parameters.stage,
       "customer-entitlements:version": parameters.version,
@@ -62,15 +62,11 @@ export const createApp = ({
   return app;
 };
 
-/** Parameters from `stages.json`, the operator's own file: no version of the service ships or changes it. */
-const keptStages = (): ReturnType<typeof readStages> => {
-  const file = new URL("stages.json", PROJECT);
-  return existsSync(file) ? readStages(readFileSync(file, "utf8")) : {};
-};
-
 if (import.meta.main) {
   try {
-    const stages = keptStages();
+    // The operator's own file: no version of the service ships or changes it.
+    const file = new URL("stages.json", PROJECT);
+    const stages = existsSync(file) ? readStages(readFileSync(file, "utf8")) : {};
     const app = createApp({ stages });
     // A missing file or a misspelt stage name would otherwise deploy the defaults silently.
     const stage = stageOf(context.parse(app.node.getAllContext()));

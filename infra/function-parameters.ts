@@ -15,7 +15,6 @@ export const FUNCTION_NAMES: readonly FunctionName[] = [
 /** API Gateway's integration timeout is 29 seconds, and the authorizer's 30. */
 const LONGEST_REQUEST_SECONDS = 28;
 
-/** Lambda's own limit. */
 const LONGEST_RUN_SECONDS = 900;
 
 /** Executions that Lambda keeps for functions without a reservation. */
@@ -39,10 +38,7 @@ const floodLimitsOf = (name: string): FloodLimits | null => {
   return endpoint?.scope === null ? endpoint.floodLimits : null;
 };
 
-/**
- * Limits of a route. A request takes 30 ms, so by a flood's small limits a lasting flood has one or two executions, and for
- * a moment eight. In a development stage, every endpoint has the same small limits.
- */
+/** A request takes 30 ms, so by the small limits a lasting flood has one or two executions, for a moment eight. */
 const routeLimits = (
   name: EndpointName,
   { isDisposable, accountConcurrency }: Given,
@@ -51,7 +47,7 @@ const routeLimits = (
   return (isReservable(accountConcurrency) ? null : floodLimitsOf(name)) ?? endpoints[name].defaults;
 };
 
-/** Maximum concurrent executions; null: unlimited. Disposable stages leave the account's executions to the others. */
+/** Null: unlimited. Disposable stages leave the account's executions to the others. */
 const concurrencyLimit = (name: FunctionName, { isDisposable, accountConcurrency }: Given): number | null => {
   const flood = name === "authorizeCredential" ? AUTHORIZER : floodLimitsOf(name);
   return flood === null || isDisposable || !isReservable(accountConcurrency)
@@ -68,7 +64,6 @@ export const openRequestsPerAddress = ({ isDisposable, accountConcurrency }: Giv
   return isReservable(accountConcurrency) ? 1000 : 300;
 };
 
-/** A sentence about reservations that Lambda would refuse; null: it accepts them. */
 export const reservationProblem = (
   reserved: readonly (number | null)[],
   accountConcurrency: number | null,
@@ -79,7 +74,6 @@ export const reservationProblem = (
     : `Reserved concurrency is ${sum}, but Lambda must keep ${UNRESERVED} of ${accountConcurrency} unreserved. Lower a reservedConcurrency.`;
 };
 
-/** Parameters of an endpoint's route. */
 export const routeParameters = (name: EndpointName) => ({
   rate: computed(
     whole(1, 10_000),
@@ -95,7 +89,6 @@ export const routeParameters = (name: EndpointName) => ({
   ),
 });
 
-/** Parameters of a function. */
 export const functionParameters = (name: FunctionName) => ({
   memory: computed(
     whole(128, 10_240),

@@ -2,24 +2,21 @@ import type { FloodLimits } from "../lib/contract/endpoints.ts";
 import type { Store } from "../lib/contract/schemas.ts";
 import { changesFacts, type TableAccess } from "../lib/contract/table-access.ts";
 
-/** A function that serves no endpoint, as data; an endpoint's data has the same of its function. */
+/** A function that serves no endpoint; an endpoint's data has the same of its function. */
 export interface OtherFunction {
   readonly description: string;
   readonly memoryMegabytes: number;
   readonly timeoutSeconds: number;
   /** Store that it asks; null: none. */
   readonly store: Store | null;
-  /** Its permissions on the table. */
   readonly table: TableAccess;
 }
 
 /** A function that a schedule invokes. Its module under `functions/schedules/` has its name in kebab case. */
 export interface ScheduledFunction extends OtherFunction {
-  /** Minutes from one run to the next. */
   readonly everyMinutes: number;
   /** Construct of its schedule. docs/runbook.md names it. */
   readonly schedule: string;
-  /** Secrets that it may read: those of store credentials, or the service's own. */
   readonly secrets: "store-credentials" | "master-secret" | null;
 }
 
@@ -32,7 +29,7 @@ const ofAllApplications = ({ reads, ...access }: TableAccess): TableAccess => ({
 const MEMORY_MEGABYTES = 512;
 const HOUR_MINUTES = 60;
 
-/** The function that API Gateway asks about an API key. Anybody can run it, with well-formed keys that do not exist. */
+/** Anybody can run it, with well-formed keys that do not exist. */
 export const AUTHORIZER = {
   description: "Authorize an API key",
   memoryMegabytes: 1024,

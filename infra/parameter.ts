@@ -9,7 +9,7 @@ export interface Given {
   readonly accountConcurrency: number | null;
 }
 
-/** A parameter of a deployment: its values, its default, and its row in docs/deploy.md. */
+/** A parameter of a deployment, and its row in docs/deploy.md. */
 export interface Parameter<Value> {
   readonly schema: z.ZodType<Value>;
   readonly defaultOf: (given: Given) => Value;
@@ -18,7 +18,6 @@ export interface Parameter<Value> {
   readonly meaning: string;
 }
 
-/** Values of parameters, by their names. */
 export type ValuesOf<Parameters extends Readonly<Record<string, Parameter<unknown>>>> = {
   readonly [Name in keyof Parameters]: z.output<Parameters[Name]["schema"]>;
 };
@@ -94,7 +93,7 @@ export const units = orNone(whole(1, 1_000_000));
 
 const BLOCKS_IN_A_SET = 10_000;
 
-/** The block in CIDR notation; null: the text is neither an address nor a block. */
+/** In CIDR notation; null: neither an address nor a block. */
 const blockOf = (text: string): string | null => {
   const [address = "", length, ...others] = text.split("/");
   const longest = isIPv4(address) ? 32 : isIPv6(address) ? 128 : 0;

@@ -39,7 +39,6 @@ const perAddress = orNone(whole(10, 2_000_000_000));
 
 export const DEFAULT_STAGE = "production";
 
-/** Every parameter of a deployment. Schemas, both kinds of defaults and the guide's table derive from it. */
 export const PARAMETERS = {
   stage: always(stageName, DEFAULT_STAGE, "the copy to deploy; only as `-c stage=…`"),
   presets: byStage(
@@ -162,16 +161,15 @@ export interface DomainParameters {
   readonly hostedZoneId: string | null;
 }
 
-/** Parameters of a deployment, from `-c <name>=<value>`, the context of `cdk.json`, or `stages.json`. */
+/** From `-c <name>=<value>`, the context of `cdk.json`, or `stages.json`. */
 export interface Parameters extends ValuesOf<typeof PARAMETERS> {
-  /** Name of every named resource: `customer-entitlements`, with `-<stage>` appended unless that is `production`. */
+  /** `customer-entitlements`, with `-<stage>` appended unless that is `production`. */
   readonly serviceName: string;
   readonly functions: Readonly<Record<FunctionName, FunctionValues>>;
   readonly throttling: Readonly<Record<EndpointName, Throttling>>;
   readonly domain: DomainParameters | null;
   /** A development stage has alarms only if somebody is to get them. */
   readonly hasAlarms: boolean;
-  /** Whether AWS WAF stands before the API. */
   readonly hasFirewall: boolean;
 }
 

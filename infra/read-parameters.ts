@@ -21,7 +21,6 @@ type ByName = Readonly<Record<string, Parameter<unknown>>>;
 const isOfTheCdk = (name: string): boolean =>
   /[:@/]/.test(name) || ["cli-telemetry", "acknowledged-issue-numbers"].includes(name);
 
-/** Parameters that each of these has. */
 const ofEach = <Name extends string>(
   names: readonly Name[],
   parametersOf: (name: Name) => ByName,
@@ -40,7 +39,7 @@ export const parameterNames = (): readonly string[] => [
   ),
 ];
 
-/** Takes the value of a parameter, or else its default. */
+/** The value of a parameter, or else its default. */
 type Take = <Value>(name: string, parameter: Parameter<Value>, given: Given) => Value;
 
 const takingFrom =
@@ -69,7 +68,6 @@ const givenBy = (take: Take): Given => {
   };
 };
 
-/** Problems of parameters that do not fit together. */
 const conflictsIn = (parameters: Parameters): readonly string[] => {
   const { domainName, certificateArn, hostedZoneId, alarmTopicArn, alarmEmail } = parameters;
   const hasDomain = [domainName, certificateArn, hostedZoneId].some((part) => part !== null);
@@ -146,11 +144,7 @@ export const readParameters = (values: Values, stages: Readonly<Record<string, V
 
 const stagesFile = z.record(stageName, z.record(z.string(), z.unknown()));
 
-/**
- * Parses `stages.json`: an object with one object of parameters per stage.
- *
- * @throws ParameterError for anything else
- */
+/** @throws ParameterError unless it is an object with one object of parameters per stage */
 export const readStages = (json: string): Readonly<Record<string, Values>> => {
   try {
     return stagesFile.parse(JSON.parse(json));

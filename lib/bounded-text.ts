@@ -1,8 +1,7 @@
-/** Reads a stream as UTF-8 text; null: it has more bytes than the limit, and the rest is left unread. */
-export const boundedText = async (
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  limitBytes: number,
-): Promise<string | null> => {
+type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+/** Reads a stream; null: it has more bytes than the limit, and the rest is left unread. */
+export const boundedBytes = async (chunks: Chunks, limitBytes: number): Promise<Buffer | null> => {
   const read: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of chunks) {
@@ -10,8 +9,12 @@ export const boundedText = async (
     if (size > limitBytes) return null;
     read.push(chunk);
   }
-  return Buffer.concat(read).toString("utf8");
+  return Buffer.concat(read);
 };
+
+/** The same as UTF-8 text. */
+export const boundedText = async (chunks: Chunks, limitBytes: number): Promise<string | null> =>
+  (await boundedBytes(chunks, limitBytes))?.toString("utf8") ?? null;
 
 /** Parses JSON; undefined: the text is null or not JSON. */
 export const parseJson = (text: string | null): unknown => {

@@ -3,7 +3,7 @@ import { authorize, issueCredential, type Credential } from "../lib/applications
 import { readManifest, type Manifest } from "../lib/administration/manifest/manifest.ts";
 import { SCOPES } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
-import { applicationId, type ApplicationId } from "../lib/identifiers.ts";
+import { applicationId } from "../lib/identifiers.ts";
 import { allowedDestinations } from "../lib/delivery/allowed-destinations.ts";
 import { originOf } from "../lib/stores/android-store/workload-identity.ts";
 import { createApplicationTable } from "../lib/table/applications/applications.ts";
@@ -12,7 +12,7 @@ import type { Table } from "../lib/table/dynamodb/table.ts";
 import type { DataFolder } from "./database/data-folder.ts";
 import { LocalError } from "./local-error.ts";
 
-/** Demo application of a local service. Its names are its own, so that any other application can be added. */
+/** The demo application, whose names no other application needs. */
 export const DEMO = {
   applicationIdentifier: applicationId("0198c0de-0000-7000-8000-00000000de30"),
   name: "Demo",
@@ -27,7 +27,7 @@ export const DEMO = {
 
 const API_KEY_FILE = "demo-api-key";
 
-/** Values of a run in the demo application's manifest. */
+/** A run's addresses in the demo application's manifest. */
 export interface DemoEnds {
   /** URL of its webhook. */
   readonly destination: string;
@@ -68,13 +68,11 @@ const manifest = ({ destination, publisherUrl, stores }: DemoEnds): Manifest => 
 };
 
 export interface Demo {
-  readonly applicationIdentifier: ApplicationId;
   readonly apiKey: string;
   /** The API key's. */
   readonly credential: Credential;
 }
 
-/** @throws LocalError if the application cannot be applied, as when another one has its bundle or package */
 const applyDemo = async (table: Table, ends: DemoEnds): Promise<void> => {
   const applied = await applyManifest(
     manifest(ends),
@@ -88,10 +86,9 @@ const applyDemo = async (table: Table, ends: DemoEnds): Promise<void> => {
 };
 
 /**
- * Creates or updates the demo application and returns its API key: the one in the data folder if it is still valid,
- * otherwise a new one.
+ * Creates or updates the demo application. Its API key is that of the data folder, if that is still valid, or a new one.
  *
- * @throws LocalError if the application cannot be applied, as when another one has its bundle or package
+ * @throws LocalError if it cannot be applied, as when another application has its bundle
  */
 export const prepareDemo = async (
   table: Table,
@@ -99,23 +96,22 @@ export const prepareDemo = async (
   ends: DemoEnds,
   now: () => Instant,
 ): Promise<Demo> => {
-  const { applicationIdentifier } = DEMO;
   await applyDemo(table, ends);
   const credentials = createCredentialTable(table);
   const kept = folder.read(API_KEY_FILE)?.trim();
   const decision = await authorize(`Bearer ${kept ?? ""}`, now(), credentials.find);
   if (kept !== undefined && decision.outcome === "authorized") {
     const credential = await credentials.find(decision.keyIdentifier);
-    if (credential !== null) return { applicationIdentifier, apiKey: kept, credential };
+    if (credential !== null) return { apiKey: kept, credential };
   }
 
   const { apiKey, credential } = issueCredential(
-    { application: applicationIdentifier, label: "demo", scopes: SCOPES, expiresAt: null },
+    { application: DEMO.applicationIdentifier, label: "demo", scopes: SCOPES, expiresAt: null },
     now(),
   );
   await credentials.add(credential);
   folder.write(API_KEY_FILE, `${apiKey}\n`);
-  return { applicationIdentifier, apiKey, credential };
+  return { apiKey, credential };
 };
 
 /** Creates the demo application in an empty table, with the key that it had. */

@@ -5,12 +5,6 @@ import type { Gateway } from "./gateway/gateway.ts";
 import { LocalError } from "./local-error.ts";
 import { close, listen } from "./server.ts";
 
-/** Handlers of a request: the first mount that knows its path, or the gateway. */
-interface Served {
-  readonly mounts: readonly Mount[];
-  readonly gateway: Gateway;
-}
-
 const REQUESTS_AT_ONCE = 10_000;
 
 /**
@@ -23,7 +17,8 @@ export const openFront = async (
   log: (line: string) => void,
   resources: AsyncDisposableStack,
 ) => {
-  const serving = Promise.withResolvers<Served>();
+  /** Handlers of a request: the first mount that knows its path, or the gateway. */
+  const serving = Promise.withResolvers<{ mounts: readonly Mount[]; gateway: Gateway }>();
   serving.promise.catch(() => undefined);
   const requests = new Semaphore(REQUESTS_AT_ONCE);
   const server = createServer((request, response) => {
@@ -46,7 +41,7 @@ export const openFront = async (
     port,
     address: `http://127.0.0.1:${port}`,
     serve: serving.resolve,
-    /** Runs the work between the gateway's requests: those before it have ended, those after it wait. */
+    /** Runs the work when the gateway's requests have ended; those after it wait. */
     betweenRequests: async (work: () => Promise<void>): Promise<void> =>
       requests.runExclusive(work, REQUESTS_AT_ONCE),
   };

@@ -12,11 +12,7 @@ const BOUGHT = [
   { productIdentifier: DEMO.iosNonConsumable, type: "Non-Consumable" },
 ];
 
-/**
- * Message of a local service when it is ready: addresses, the demo application, and commands to paste.
- *
- * @param person app transaction identifier that the iOS commands share
- */
+/** @param person app transaction identifier that the iOS commands share */
 export const greeting = (service: LocalService, person: string): string => {
   const { address, demo, androidPurchaseToken: purchaseToken } = service;
   const customers = `curl -s ${address}/v1/customers`;
@@ -39,7 +35,7 @@ Address      ${address}
 Reference    ${address}/docs
 Console      ${address}/console
 Table        ${service.tableName} at ${service.dynamoDbEndpoint}
-Application  ${demo.applicationIdentifier} (${DEMO.name}, ${DEMO.bundleIdentifier})
+Application  ${DEMO.applicationIdentifier} (${DEMO.name}, ${DEMO.bundleIdentifier})
 API key      ${demo.apiKey}
 
 ${purchaseToken === null ? "" : onAndroid}Buy in the sandbox iOS store and synchronize, as the app does:

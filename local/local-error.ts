@@ -1,4 +1,4 @@
-/** Reason why the local service cannot run, in one sentence that says what to do. */
+/** Why the local service cannot run, in one sentence that says what to do. */
 export class LocalError extends Error {
   override readonly name: string = "LocalError";
 }

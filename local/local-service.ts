@@ -41,7 +41,7 @@ export interface LocalServiceOptions {
   readonly dynamoDb: WantedDynamoDb;
   /** Null: everything is in memory. */
   readonly dataFolder: string | null;
-  /** Folder whose files are the local Secrets Manager's secrets; null or unset: there is none. */
+  /** Folder whose files are the local Secrets Manager's secrets. */
   readonly secretsFolder?: string | null;
   /** Unset: `customer-entitlements`. */
   readonly tableName?: string;
@@ -55,13 +55,13 @@ export interface LocalServiceOptions {
   readonly runsByItself?: boolean;
   /** Additional environment variables for all functions. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Destinations besides public ones that the functions may send to: `any`, or origins; unset: only the demo's. */
+  /** Destinations besides public ones and the demo's: `any`, or origins. */
   readonly destinations?: string;
-  /** Receives a line for each message that the demo application is told; unset: they are dropped. */
+  /** Receives a line for each message to the demo application. */
   readonly tell?: (line: string) => void;
   /** Receives the functions' standard error and the reasons of failures. */
   readonly log: (line: string) => void;
-  /** Receives a readable line for each request to the API; unset: nobody does. */
+  /** Receives a readable line for each request to the API. */
   readonly onRequest?: (line: string) => void;
   /** Aborts the start: everything started is stopped, then the signal's reason is thrown. */
   readonly signal?: AbortSignal;
@@ -72,17 +72,16 @@ export interface LocalService {
   readonly tableName: string;
   readonly dynamoDbEndpoint: string;
   readonly demo: Demo;
-  /** Token of a purchase in the sandbox Android store; null if `androidPublisherUrl` replaces that store. */
+  /** Token of a purchase in the sandbox Android store; null if another one replaces it. */
   readonly androidPurchaseToken: string | null;
   /** Resolves when DynamoDB Local ends; never, if it was not started here. */
   readonly broken: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Number of earlier requests that the console shows when it is opened. */
+/** Earlier requests that the console shows. */
 const REQUESTS_KEPT = 200;
 
-/** Default name of the local table. */
 const TABLE_NAME = "customer-entitlements";
 
 /**
@@ -212,7 +211,7 @@ const serve = (ground: Ground, stores: Stores, prepared: Prepared, resources: As
     dynamoDbEndpoint: connection.endpoint,
     masterSecret: stores.masterSecret,
     destinations,
-    demo,
+    apiKey: demo.apiKey,
     now: clock.now,
     requests,
     log,
@@ -268,10 +267,8 @@ const keepTime = (
   gateway: Gateway,
 ) => {
   const keep = createKeeper(folder, clock, stores.timed, log);
-  const schedules = createSchedules(scheduledFunctionsOf(assembly), {
-    invoke: async (functionId) => gateway.invoke(functionId, { logsFailure: false }),
-    log,
-  });
+  const invoke = async (functionId: string) => gateway.invoke(functionId, { logsFailure: false });
+  const schedules = createSchedules(scheduledFunctionsOf(assembly), invoke, log);
   const timekeeper = createTimekeeper({ clock, stores: stores.timed, schedules, onChange: keep, log });
   const reset = async (): Promise<void> => {
     if (!isAtHand(connection.endpoint))

@@ -93,7 +93,7 @@ const trustedRootsOf = (environment: Environment): { trustedRoots?: string } => 
 /** Stores' addresses that the functions read themselves. */
 const STORE_ADDRESSES = new Set(["APP_STORE_SERVER_URL", "GOOGLE_CERTIFICATES_URL"]);
 
-/** Addresses of the shell for the functions: those of other AWS services, `AWS_ENDPOINT_URL_*`, and the stores'. */
+/** The shell's addresses for the functions: those of other AWS services, and the stores'. */
 const addressesOf = (environment: Environment): Record<string, string> => {
   const addresses: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) {

@@ -18,14 +18,13 @@ import { ANDROID_PREFIX, EXPORTS_PATH, IOS_PREFIX } from "./sandbox-paths.ts";
 
 const CHAIN_FILE = "sandbox-ios-store.json";
 const SERVER_KEY_FILE = "sandbox-app-store-key.json";
-/** Identifiers of the sandbox's key of the App Store Server API, in every local run. */
+/** Identifiers of the sandbox's key of the App Store Server API. */
 const SERVER_KEY_IDENTIFIERS = {
   issuerIdentifier: "00000000-0000-4000-8000-000000000000",
   keyIdentifier: "SANDBOX000",
 } as const;
-/** Secret that holds the sandbox's key of the App Store Server API. */
 const SERVER_KEY_SECRET = "sandbox/app-store-key";
-/** Prefix of the secrets that a deployed service may read: here, each is the credential of the sandbox's Android Publisher API. */
+/** Prefix of a deployed service's secrets; here, each is the credential of the sandbox's Android Publisher API. */
 const SECRET_PREFIX = "customer-entitlements/";
 const DEMO_PURCHASE_FILE = "demo-android-purchase-token";
 
@@ -38,7 +37,6 @@ const DEMO_PURCHASE = {
 
 const newServerKey = (): ServerKey => ({ ...createServerKey(), ...SERVER_KEY_IDENTIFIERS });
 
-/** Opens a store with its saved state. */
 const opened = <Store>(
   folder: DataFolder,
   store: keyof typeof STORE_FILES,

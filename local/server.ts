@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import { boundedText } from "../lib/bounded-text.ts";
 import { LocalError } from "./local-error.ts";
 
-/** How a port is listened on, and what a refusal says. */
 interface PortUse {
   /** Unset: 127.0.0.1; null: all addresses. */
   readonly host?: null;

@@ -1,21 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
 import { endpoints } from "../lib/contract/endpoints.ts";
+import { apply, operate } from "./operator.ts";
 import { createThrowAwayStore, PRODUCT, type ThrowAwayStore } from "./throw-away-store.ts";
-
-export interface SmokeWorld {
-  /** Base address of the deployed API. */
-  readonly address: string;
-  /** Runs a command of the operator, and resolves with its JSON. Rejects with the command's message. */
-  readonly operate: (words: readonly string[]) => Promise<Readonly<Record<string, unknown>>>;
-  /** Runs `application apply` on this manifest. */
-  readonly apply: (manifest: object) => Promise<Readonly<Record<string, unknown>>>;
-  readonly now: () => number;
-  /** Waits this many milliseconds. */
-  readonly wait: (milliseconds: number) => Promise<void>;
-  /** Receives a line for the person who watches. */
-  readonly say: (line: string) => void;
-}
 
 /** The application that stays in the table; each run gives it another certificate, whose key ends with the run. */
 const BUNDLE = "invalid.customer-entitlements.smoke";
@@ -52,7 +40,6 @@ interface Step {
 
 const ANSWERED_WITHIN_MILLISECONDS = 35_000;
 
-/** An answer, as far as the smoke test looks at it. */
 const answerBody = z.object({
   error: z.string().nullish(),
   entitlements: z.array(z.object({ identifier: z.string(), status: z.string() })).default([]),
@@ -78,30 +65,24 @@ const ask = async (address: string, { method, path, key, body }: Step): Promise<
 const textOf = ([status, word]: Step["expected"]): string =>
   word === null ? String(status) : `${status} ${word}`;
 
-/** A step got another answer than expected. */
 export class SmokeError extends Error {
   override readonly name = "SmokeError";
 }
 
-const take = async (world: SmokeWorld, step: Step): Promise<void> => {
-  const until = world.now() + (step.mayWait ? KNOWN_AFTER_MILLISECONDS : 0);
+const take = async (address: string, step: Step): Promise<void> => {
+  const until = Date.now() + (step.mayWait ? KNOWN_AFTER_MILLISECONDS : 0);
   const right = [step.expected, step.otherwise ?? step.expected].map(textOf);
   for (;;) {
-    const answer = textOf(await ask(world.address, step));
-    if (right.includes(answer)) return world.say(`  ok      ${step.name}: ${answer}`);
-    if (world.now() >= until)
+    const answer = textOf(await ask(address, step));
+    if (right.includes(answer)) return void process.stdout.write(`  ok      ${step.name}: ${answer}\n`);
+    if (Date.now() >= until)
       throw new SmokeError(`${step.name}: expected ${right[0]}, and was answered ${answer}.`);
-    await world.wait(PAUSE_MILLISECONDS);
+    await sleep(PAUSE_MILLISECONDS);
   }
 };
 
-interface Keys {
-  readonly live: string;
-  readonly revoked: string;
-}
-
 /** Every endpoint, once for a success and, if it has one, once for a refusal. */
-const stepsOf = (store: ThrowAwayStore, account: string, { live: key, revoked }: Keys): readonly Step[] => {
+const stepsOf = (store: ThrowAwayStore, account: string, key: string, revoked: string): readonly Step[] => {
   const read = { method: "GET", path: endpoints.readAccountEntitlements.path } as const;
   const ofAccount = read.path.replace("{applicationAccountIdentifier}", account);
   const linkIos = { method: "POST", path: endpoints.linkIosStoreCustomer.path, key } as const;
@@ -180,27 +161,25 @@ const textIn = (answer: Readonly<Record<string, unknown>>, name: string): string
  *
  * @throws SmokeError at the first step with an unexpected answer
  */
-export const runSmoke = async (world: SmokeWorld): Promise<void> => {
-  const store = createThrowAwayStore(BUNDLE, world.now);
-  const application = textIn(await world.apply(manifestOf(store)), "applicationIdentifier");
+export const runSmoke = async (address: string): Promise<void> => {
+  const store = createThrowAwayStore(BUNDLE);
+  const application = textIn(await apply(manifestOf(store)), "applicationIdentifier");
   const account = `smoke-${randomUUID()}`;
   const issued: string[] = [];
   const newKey = async (): Promise<{ readonly key: string; readonly identifier: string }> => {
-    const answer = await world.operate([...ISSUE, "--label", "smoke test", "--application", application]);
+    const answer = await operate(...ISSUE, "--label", "smoke test", "--application", application);
     const identifier = textIn(answer, "keyIdentifier");
     issued.push(identifier);
     return { key: textIn(answer, "apiKey"), identifier };
   };
-  const revoke = (identifier: string) => world.operate(["credential", "revoke", identifier]);
+  const revoke = (identifier: string) => operate("credential", "revoke", identifier);
   try {
     const [live, other] = [await newKey(), await newKey()];
     await revoke(other.identifier);
-    for (const step of stepsOf(store, account, { live: live.key, revoked: other.key }))
-      await take(world, step);
+    for (const step of stepsOf(store, account, live.key, other.key)) await take(address, step);
   } finally {
     for (const identifier of issued) await revoke(identifier);
-    await world
-      .operate(["account", "erase", application, account, "--reason", "smoke test", "--yes"])
+    await operate("account", "erase", application, account, "--reason", "smoke test", "--yes")
       // Nothing was linked before the failure.
       .catch(() => undefined);
   }

@@ -13,47 +13,42 @@ export const PRODUCT = "smoke.monthly";
 
 type SignedPurchases = Pick<PersonsPurchases, "signedAppTransaction" | "signedTransactions">;
 
-/** One buyer of a store in this process: its key is nowhere else, so nobody can sign with it later. */
-export interface ThrowAwayStore {
-  /** SHA-256 of the certificate, for the application's `xcodeCertificates`. */
-  readonly certificate: string;
-  /** Signed purchases of an app with a running monthly subscription. */
-  bought(): SignedPurchases;
-  /** The same, after the purchase was refunded. */
-  refunded(): SignedPurchases;
-  /** The same, signed with another key under the same certificate. */
-  forged(): SignedPurchases;
-}
+export type ThrowAwayStore = ReturnType<typeof createThrowAwayStore>;
 
 /**
- * StoreKit testing as Xcode does it, for a bundle. Nobody pays there, and a deployed service accepts it only because of
- * its certificate.
+ * One buyer in StoreKit testing, as Xcode does it, where nobody pays: a deployed service accepts it only because of its
+ * certificate. Its key is nowhere else, so nobody can sign with it later.
  */
-export const createThrowAwayStore = (bundleIdentifier: string, now: () => number): ThrowAwayStore => {
+export const createThrowAwayStore = (bundleIdentifier: string) => {
   const signer = makeXcodeSigner();
+  const now = Date.now();
   const customer: SandboxCustomer = {
     bundleIdentifier,
     appAppleIdentifier: 0,
     environment: "Xcode",
     appTransactionIdentifier: null,
-    receiptCreationDate: now(),
+    receiptCreationDate: now,
   };
   const transaction: SandboxTransaction = {
     productIdentifier: PRODUCT,
     type: "Auto-Renewable Subscription",
     transactionIdentifier: newIdentifier("Xcode"),
-    purchaseDate: now() - DAY,
-    expiresDate: now() + 29 * DAY,
-    signedDate: now(),
+    purchaseDate: now - DAY,
+    expiresDate: now + 29 * DAY,
+    signedDate: now,
   };
   const signed = (changes: Partial<SandboxTransaction>, by: JwsSigner = signer): SignedPurchases => ({
     signedAppTransaction: signJws(appTransactionPayload(customer), signer),
     signedTransactions: [signJws(transactionPayload(customer, { ...transaction, ...changes }), by)],
   });
   return {
+    /** SHA-256, for the application's `xcodeCertificates`. */
     certificate: fingerprintOf(signer.certificate),
+    /** Signed purchases of an app with a running monthly subscription. */
     bought: () => signed({}),
-    refunded: () => signed({ revocationDate: now(), signedDate: now() }),
+    /** The same, after the purchase was refunded. */
+    refunded: () => signed({ revocationDate: Date.now(), signedDate: Date.now() }),
+    /** The same, signed with another key under the same certificate. */
     forged: () => signed({}, { x5c: signer.x5c, privateKey: makeXcodeSigner().privateKey }),
   };
 };

@@ -28,7 +28,7 @@ const lock = z.object({
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** Folders of the packages in any function's bundle, even those that the lock file marks as tools only. */
+/** Packages in any function's bundle, even those that the lock file marks as tools only. */
 const bundledFolders = (): ReadonlySet<string> => {
   const { metafile } = buildSync({
     ...BUNDLING,

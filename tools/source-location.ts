@@ -1,7 +1,7 @@
 import { SourceMap } from "node:module";
 import { buildSync } from "esbuild";
 import { BUNDLING } from "../infra/bundling/bundled-code.ts";
-import { ENTRIES, entryOf } from "../infra/bundling/entries.ts";
+import { ENTRIES } from "../infra/bundling/entries.ts";
 
 /**
  * `npm run source-location -- <function> <line>:<column>`: maps a position in a function's `index.cjs`, as in the log's
@@ -11,7 +11,7 @@ import { ENTRIES, entryOf } from "../infra/bundling/entries.ts";
 export const sourceLocation = (folder: string, line: number, column: number): string | null => {
   const { outputFiles } = buildSync({
     ...BUNDLING,
-    entryPoints: [`functions/${entryOf(folder)}`],
+    entryPoints: [`functions/${ENTRIES[folder]}`],
     outfile: "index.cjs",
     sourcemap: "external",
     sourcesContent: false,

@@ -32,19 +32,13 @@ const laterOn = (entitlement: CustomerEntitlement, moment: number): CustomerEnti
 };
 
 /**
- * Whether an entitlement of an answer has ended, as {@link answerLater} shows it, since the answer was read. What had ended
- * by then counts as told: this clock may be ahead of the service's.
+ * Whether an entitlement of an answer has ended since it was read. What had ended by then does not count: this clock
+ * may be ahead of the service's.
  */
 const hasEndedSince = ({ entitlements }: AccountEntitlements, readAt: number, moment: number): boolean =>
   entitlements.some(
     (entitlement) => !hasEnded(entitlement, readAt) && laterOn(entitlement, moment) !== entitlement,
   );
-
-/** An earlier answer, projected to a later moment. */
-const answerLater = (answer: AccountEntitlements, moment: number): AccountEntitlements => ({
-  ...answer,
-  entitlements: answer.entitlements.map((entitlement) => laterOn(entitlement, moment)),
-});
 
 interface Kept {
   readonly answer: AccountEntitlements;
@@ -95,9 +89,9 @@ export const createAnswerCache = (
 
   return {
     /**
-     * The fresh answer, or a new one; if the service cannot answer, the kept one, as it stands by now, unless it is stale.
-     * An answer of which something has ended since is not fresh: a pass that follows may have begun. Concurrent reads of
-     * one account share a request.
+     * The fresh answer, or a new one; if the service cannot answer, the kept one, projected to now, unless it is stale.
+     * An answer of which something has ended is not fresh: another pass may have begun. Concurrent reads of one account
+     * share a request.
      */
     read: async (account: string): Promise<AccountEntitlements> => {
       const entry = kept.get(account);
@@ -112,7 +106,8 @@ export const createAnswerCache = (
         const before = kept.get(account);
         if (!(error instanceof EntitlementsError && error.isTemporary)) throw error;
         if (before === undefined || !isYounger(before, stale)) throw error;
-        return answerLater(before.answer, now());
+        const { answer } = before;
+        return { ...answer, entitlements: answer.entitlements.map((one) => laterOn(one, now())) };
       }
     },
     /** Makes the next read ask the service. The kept answer remains as a fallback. */

@@ -132,7 +132,7 @@ export const createEntitlementsClient = (options: EntitlementsClientOptions): En
     }
   };
 
-  /** Sends signed data without its account, which stores it and links nothing. What cannot succeed is left out. */
+  /** Sends signed data without its account, which links nothing. What cannot succeed is left out. */
   const synchronize = async (request: IosStoreLinkRequest, call?: CallOptions): Promise<void> => {
     const body = { ...request, applicationAccountIdentifier: null };
     try {
@@ -142,7 +142,7 @@ export const createEntitlementsClient = (options: EntitlementsClientOptions): En
     }
   };
 
-  /** Links the first part, and then the rest. After a refusal the rest is synchronized, and the refusal thrown. */
+  /** Links the parts in turn. After a refusal the rest is synchronized, and the refusal thrown. */
   const linkParts = async (
     [part, ...rest]: readonly [IosStoreLinkRequest, ...IosStoreLinkRequest[]],
     call?: CallOptions,

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { AccountChange, StoreRequest } from "./contract.ts";
 
-/** State of an account after a change, as a message contains it. */
+/** State of an account after a change. */
 export type AccountChangeData = Omit<AccountChange, "timestamp" | "cursor">;
 
 interface Sent<Type extends string, Data> {

@@ -46,7 +46,6 @@ const PATIENCE = 30_000;
 /** Wait after the first failure without a `Retry-After`; doubled after each further one. */
 const FIRST_WAIT = 200;
 
-/** Real time. */
 export const realClock: Clock = {
   now: () => Date.now(),
   wait: async (milliseconds, signal) =>
@@ -56,7 +55,7 @@ export const realClock: Clock = {
     }),
 };
 
-/** Hosts that are not on the internet, so that a key may be sent without TLS: this machine, or one beside it. */
+/** This machine, or one beside it: a key may be sent there without TLS. */
 const isAtHand = (hostname: string): boolean =>
   hostname === "127.0.0.1" || hostname === "[::1]" || !/[.:]/.test(hostname);
 
@@ -90,7 +89,7 @@ const retryAfterOf = (header: string | null, now: number): number | null => {
   return Number.isNaN(moment) ? null : Math.max(0, moment - now);
 };
 
-/** Reads an answer's JSON; undefined: not JSON. */
+/** Undefined: not JSON. */
 const jsonOf = async (response: Response): Promise<unknown> => {
   const text = await response.text();
   try {

@@ -1,4 +1,3 @@
-/** A required environment variable; the function fails at start without it. */
 export const requiredVariable = (name: string): string => {
   const value = process.env[name];
   if (value === undefined || value === "") throw new Error(`The environment variable ${name} is missing.`);

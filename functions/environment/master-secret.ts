@@ -4,14 +4,13 @@ import { readSecret } from "./secrets.ts";
 
 const MASTER_SECRET = requiredVariable("MASTER_SECRET");
 
-/** Named, because the log has only errors' names; the runbook lists it. */
+/** Named for the log, which has only errors' names; the runbook lists it. */
 class MasterSecretError extends Error {
   override readonly name = "MasterSecretError";
 }
 
 /**
- * The service's master secret, from which destinations' secrets are derived. It never changes. A failed reading is
- * repeated at the next call.
+ * From it destinations' secrets are derived. It never changes. A failed reading is repeated at the next call.
  *
  * @throws MasterSecretError where there is no such secret, or the function may not read it
  */

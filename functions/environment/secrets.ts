@@ -6,7 +6,7 @@ const ANSWER_WITHIN_MILLISECONDS = 3_000;
 
 let client: SecretsManagerClient | undefined;
 
-/** Errors that mean the secret does not exist or may not be read; a retry does not help. */
+/** Errors after which a retry does not help. */
 const NO_SECRET: ReadonlySet<string> = new Set([
   "AccessDeniedException",
   "DecryptionFailure",

@@ -1,6 +1,5 @@
-import { observe } from "../observability/observe.ts";
+import { observer } from "../observability/observe.ts";
 import { now } from "./configuration.ts";
 import { table } from "./table.ts";
 
-/** Table, clock and metrics of a use case. */
-export const service = { table, now, observe };
+export const service = { table, now, observer };

@@ -4,10 +4,7 @@ import { readSecret } from "./secrets.ts";
 
 const FINGERPRINT = /^[0-9a-f]{64}$/;
 
-/**
- * Trusted roots of iOS-store chains: `IOS_STORE_TRUSTED_ROOTS` (SHA-256 fingerprints, separated by commas), or Apple's. A
- * deployed stack does not set it.
- */
+/** Apple's roots, or those of `IOS_STORE_TRUSTED_ROOTS`, which a deployed stack does not set. */
 export const trustedRoots = (): ReadonlySet<string> => {
   const given = optionalVariable("IOS_STORE_TRUSTED_ROOTS");
   if (given === undefined) return new Set(APPLE_ROOTS);
@@ -19,12 +16,16 @@ export const trustedRoots = (): ReadonlySet<string> => {
   return new Set(roots);
 };
 
+export type AppleAccess = ReturnType<typeof appleAccess>;
+
 /** Access to the App Store Server API; without a root URL Apple's, in both environments. */
 export const appleAccess = () => ({
   trustedRoots: trustedRoots(),
   appStoreServerUrl: optionalVariable("APP_STORE_SERVER_URL"),
   readSecret,
 });
+
+export type GoogleAccess = ReturnType<typeof googleAccess>;
 
 /** Access to the Android Publisher API; without a root URL Google's. */
 export const googleAccess = () => ({

@@ -16,7 +16,6 @@ const LINK_REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
   "IDENTITY_CONFLICT",
 ]);
 
-/** A JSON response that must not be cached. */
 const json = (
   statusCode: number,
   body: unknown,
@@ -37,8 +36,8 @@ const errorAnswer = (shown: ServiceError): APIGatewayProxyResult =>
   );
 
 /**
- * Begins a request: the result writes its log line and metrics, with the error that the caller is shown. The line holds
- * nothing that a caller sent and, from a store's answer, only the status and a one-word reason.
+ * The result writes a request's log line and metrics, with the error that the caller is shown. The line holds nothing
+ * that a caller sent and, of a store's answer, only the status and a one-word reason.
  */
 const beginRequest = (
   { function: endpoint, store }: Endpoint,
@@ -68,12 +67,11 @@ const beginRequest = (
   };
 };
 
-/** Middy's place for what a request keeps between its steps. */
 interface Begun extends Record<string, unknown> {
   write?: ReturnType<typeof beginRequest>;
 }
 
-/** Writes each request's line, and answers an error: `INTERNAL_ERROR` for anything outside the contract. */
+/** Writes each request's line, and answers errors: `INTERNAL_ERROR` for anything outside the contract. */
 const answering = (
   definition: Endpoint,
 ): MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult, Error, Context, Begun> => ({

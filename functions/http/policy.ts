@@ -11,8 +11,7 @@ const stageOf = (methodArn: string): string => methodArn.split("/").slice(0, 2).
 const routeOf = ({ method, path }: Endpoint): string => `${method}${path.replace(/\{\w+\}/g, "*")}`;
 
 /**
- * Allows **every** route of the key's scopes, not only the requested one: API Gateway caches the policy by key and reuses
- * it for other routes.
+ * Allows **every** route of the key's scopes: API Gateway caches the policy by key and reuses it for other routes.
  *
  * @param methodArn ARN of the requested route; the others are on the same stage
  */

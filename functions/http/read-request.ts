@@ -20,7 +20,7 @@ export interface SentBody {
   readonly contentType: string | null;
 }
 
-/** The credential's application; null where the endpoint takes no API key. */
+/** Null where the endpoint takes no API key. */
 type ApplicationOf<E extends Endpoint> = E["scope"] extends null ? null : ApplicationId;
 
 /** Arguments of a use case: the parsed request, and who sent it. */
@@ -36,7 +36,6 @@ const EXPECTED: Readonly<Record<string, string>> = {
   object: "an object",
 };
 
-/** Maximum number of issues shown per request. */
 const ISSUES_SHOWN = 20;
 
 /** Message for a field that is missing, or of another type; it follows the field's path in a sentence. */
@@ -50,7 +49,7 @@ const messageOf: z.core.$ZodErrorMap = ({ code, input, ...issue }) => {
 
 const invalid = (issues: readonly Issue[]): ServiceError => new ServiceError("INVALID_REQUEST", { issues });
 
-/** Decodes path parameters, exactly once: a REST API passes them on percent-encoded. */
+/** Decoded exactly once: a REST API passes them on percent-encoded. */
 const pathParametersOf = ({ pathParameters }: APIGatewayProxyEvent): Record<string, string> =>
   Object.fromEntries(
     Object.entries(pathParameters ?? {}).map(([name, value]) => {

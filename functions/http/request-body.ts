@@ -4,13 +4,12 @@ import { ServiceError } from "../../lib/contract/errors.ts";
 
 /**
  * Bounds of a body's JSON, checked before parsing: five megabytes of brackets compress to five kilobytes and take half a
- * second of CPU to parse. The contract needs a depth of two and about 1,100 values; the rest leaves room for unknown
- * members. Long strings, names, numbers and white space cost less than JWS of the same size, so they have no bound.
+ * second of CPU to parse. The contract needs a depth of two and about 1,100 values; unknown members have the rest. Long
+ * strings, names, numbers and white space cost less than JWS of the same size.
  */
 export const BOUNDS = { depth: 16, values: 4_096 } as const;
 
-/** The position at which a body exceeds a bound, and the bound. */
-export interface Excess {
+interface Excess {
   readonly position: number;
   readonly bound: keyof typeof BOUNDS;
 }

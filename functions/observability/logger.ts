@@ -1,6 +1,6 @@
 import { Logger } from "@aws-lambda-powertools/logger";
 
-/** Structured logger: one JSON object per line; the environment names the service. Never pass it request content. */
+/** One JSON object per line; the environment names the service. Never pass it request content. */
 export const logger = new Logger();
 
 const DEEPEST_CAUSE = 4;
@@ -16,10 +16,7 @@ interface SafeError {
   readonly cause?: SafeError;
 }
 
-/**
- * An error, reduced to what may be logged: its name, its code and where it was thrown. Library messages are left out:
- * they quote their input, such as tokens in URLs or values of items.
- */
+/** An error as it may be logged: messages of libraries quote their input, such as tokens in URLs or values of items. */
 export const safely = (error: unknown, depth = 0): SafeError => {
   if (!(error instanceof Error)) return { name: typeof error };
   const code: unknown = "code" in error ? error.code : undefined;

@@ -33,7 +33,7 @@ export const count = (name: MetricName, dimensions: Dimensions = {}, times = 1):
 export const time = (name: MetricName, milliseconds: number, dimensions: Dimensions = {}): void =>
   write(name, "Milliseconds", milliseconds, dimensions);
 
-/** Whether this is a cold start, the first invocation of an environment started on demand. Counts it. */
+/** Whether this is a cold start, which is counted. */
 export const takeColdStart = (): boolean => {
   const isCold = metrics.isFirst();
   if (isCold) count("coldStarts");

@@ -6,7 +6,7 @@ import { now } from "../environment/configuration.ts";
 /** Context of an invocation that must end in time. */
 export type Invocation = Pick<Context, "getRemainingTimeInMillis">;
 
-/** Longest step of scheduled work, including its writes. No step starts that the timeout could cut off. */
+/** Longest step of scheduled work. No step starts that the timeout could cut off. */
 const LONGEST_STEP_MILLISECONDS = 30_000;
 
 /** Moment after which a run starts no further step. */
@@ -14,8 +14,8 @@ export const endOf = ({ getRemainingTimeInMillis }: Invocation): number =>
   now() + getRemainingTimeInMillis() - LONGEST_STEP_MILLISECONDS;
 
 /**
- * A handler that a schedule calls, for all applications, and earlier the table's stream, for those that its records
- * concern. It answers null where they concern none.
+ * A handler that a schedule calls, for all applications, and earlier the table's stream, for those of its records. Null:
+ * they concern none.
  *
  * @param applicationOf the application whose work a new item with this key makes due; null: none
  */

@@ -14,7 +14,7 @@ import { calledByStream } from "../runs/calls.ts";
 
 const clients = new Map<string, EventBridgeClient>();
 
-/** The client of a bus: EventBridge has one endpoint for each region. */
+/** EventBridge has one endpoint for each region. */
 const eventBusClientOf = (eventBus: string): EventBridgeClient => {
   const region = eventBus.split(":")[3] ?? "";
   // The next run retries failed events.

@@ -1,11 +1,12 @@
 import type { AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
 import { askGoogle } from "../../lib/customers/asking/ask-google.ts";
 import type { AndroidStoreSweep } from "../../lib/customers/sweep-android-store-refunds.ts";
-import { type AndroidStoreAccess, composeAndroidStoreLinking } from "./android-store.ts";
+import type { GoogleAccess } from "../environment/stores.ts";
+import { composeAndroidStoreLinking } from "./android-store.ts";
 import { askRunOf, sweepRunOf } from "./asking.ts";
 import type { Upkeep } from "./service.ts";
 
-export const composeAndroidStoreRefresh = (configuration: Upkeep & AndroidStoreAccess): AskRun => {
+export const composeAndroidStoreRefresh = (configuration: Upkeep & GoogleAccess): AskRun => {
   const linking = composeAndroidStoreLinking(configuration);
   return askRunOf(configuration, {
     store: "android-store",
@@ -14,7 +15,7 @@ export const composeAndroidStoreRefresh = (configuration: Upkeep & AndroidStoreA
   });
 };
 
-export const composeAndroidStoreSweep = (configuration: Upkeep & AndroidStoreAccess): AndroidStoreSweep => ({
+export const composeAndroidStoreSweep = (configuration: Upkeep & GoogleAccess): AndroidStoreSweep => ({
   ...composeAndroidStoreLinking(configuration),
   ...sweepRunOf(configuration),
 });

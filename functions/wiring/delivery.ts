@@ -11,7 +11,7 @@ import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
 import { applicationsOf, directoryOf, runOf, type Upkeep } from "./service.ts";
 import type { MasterSecretAccess } from "./telling.ts";
 
-export interface DestinationAccess {
+interface DestinationAccess {
   /** Whether a webhook may use plain HTTP or a private address, as on a developer's machine. */
   readonly allowsDestination: AllowsDestination;
   /** Client for the region of a bus, by its ARN. */

@@ -8,14 +8,14 @@ import { bury } from "../../lib/table/customers/burial.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
 import { observedCustomerTable, observedWrite } from "../observability/observation.ts";
-import { nobody, type ServiceConfiguration } from "./service.ts";
+import type { ServiceConfiguration } from "./service.ts";
 
-export const factStoreOf = ({ table, now, observe = nobody }: ServiceConfiguration): FactStore => ({
-  table: observedCustomerTable(createCustomerTable(table), observe),
-  write: observedWrite((change: CustomerChange) => writeCustomerChange(table, change), observe),
-  bury: observedWrite((...remains: Parameters<Bury>) => bury(table, ...remains), observe),
+export const factStoreOf = ({ table, now, observer }: ServiceConfiguration): FactStore => ({
+  table: observedCustomerTable(createCustomerTable(table), observer),
+  write: observedWrite((change: CustomerChange) => writeCustomerChange(table, change), observer),
+  bury: observedWrite((...remains: Parameters<Bury>) => bury(table, ...remains), observer),
   newCustomerIdentifier: () => customerId(uuid()),
   pause,
   now,
-  onUngranted: (products) => observe({ kind: "grants-nothing", products }),
+  onUngranted: (products) => observer?.productsUngranted(products),
 });

@@ -6,30 +6,25 @@ import {
   createAppStoreServer,
 } from "../../lib/stores/ios-store/server-api/app-store-server.ts";
 import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
+import type { AppleAccess } from "../environment/stores.ts";
 import { observedAppStore } from "../observability/observation.ts";
 import { askRunOf, sweepRunOf } from "./asking.ts";
-import { composeIosStoreCustomers, type IosStoreTrust } from "./ios-store.ts";
-import { nobody, type ServiceConfiguration, type Upkeep } from "./service.ts";
-
-export interface AppStoreAccess {
-  readonly readSecret: (name: string) => Promise<string | null>;
-  /** Root URL of the App Store Server API in both environments; unset: Apple's. */
-  readonly appStoreServerUrl: string | undefined;
-}
+import { composeIosStoreCustomers } from "./ios-store.ts";
+import type { ServiceConfiguration, Upkeep } from "./service.ts";
 
 const appStoreOf = ({
   readSecret,
   appStoreServerUrl: rootUrl,
   now,
-  observe = nobody,
-}: ServiceConfiguration & AppStoreAccess): AppStoreServer =>
+  observer,
+}: ServiceConfiguration & AppleAccess): AppStoreServer =>
   observedAppStore(
     createAppStoreServer({ ...(rootUrl !== undefined && { rootUrl }), readSecret, now }),
-    observe,
     now,
+    observer,
   );
 
-export const composeIosStoreRefresh = (configuration: Upkeep & IosStoreTrust & AppStoreAccess): AskRun => {
+export const composeIosStoreRefresh = (configuration: Upkeep & AppleAccess): AskRun => {
   const asking = {
     ...composeIosStoreCustomers(configuration),
     appStore: appStoreOf(configuration),
@@ -42,9 +37,7 @@ export const composeIosStoreRefresh = (configuration: Upkeep & IosStoreTrust & A
 };
 
 /** Undelivered notifications are not noted as received, so that the watch still sees the silence. */
-export const composeIosStoreSweep = (
-  configuration: Upkeep & IosStoreTrust & AppStoreAccess,
-): IosStoreSweep => ({
+export const composeIosStoreSweep = (configuration: Upkeep & AppleAccess): IosStoreSweep => ({
   ...composeIosStoreCustomers(configuration),
   ...sweepRunOf(configuration),
   appStore: appStoreOf(configuration),

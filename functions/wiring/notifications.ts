@@ -13,7 +13,6 @@ export interface NotificationLogging {
   readonly onNoteFailure: (error: unknown) => void;
 }
 
-/** Where a received notification is noted, and its request passed on. */
 export const notificationsOf = ({ table, onNoteFailure }: ServiceConfiguration & NotificationLogging) => ({
   note: createNotificationLog(createNotificationTimes(table), onNoteFailure),
   requests: createStoreRequestQueue(table),

@@ -5,20 +5,15 @@ import { createApplicationDirectory, DIRECTORY_AGE_MILLISECONDS } from "../../li
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createApplicationReader } from "../../lib/table/applications/application-reader.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
-import type { Observe } from "../observability/observation.ts";
+import type { Observer } from "../observability/observe.ts";
 
-/**
- * Configuration from which use cases are wired. Each function composes only its own, so that its bundle holds nothing
- * else.
- */
+/** Each function composes only its own use cases from it, so that its bundle holds nothing else. */
 export interface ServiceConfiguration {
   readonly table: Table;
   readonly now: () => Instant;
-  /** Receives service events; unset: they are dropped. */
-  readonly observe?: Observe;
+  /** Counts what happens; unset: nothing does. */
+  readonly observer?: Observer;
 }
-
-export const nobody: Observe = () => undefined;
 
 export const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDirectory =>
   createApplicationDirectory({
@@ -27,7 +22,7 @@ export const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDi
     maximumAgeMilliseconds: DIRECTORY_AGE_MILLISECONDS,
   });
 
-/** Dependencies of the scheduled functions. */
+/** Configuration of the scheduled functions. */
 export interface Upkeep extends ServiceConfiguration {
   /** Receives a failure that stops neither the run nor the function. */
   readonly onFailure: (error: unknown) => void;
@@ -41,7 +36,7 @@ export const applicationsOf = ({ table }: ServiceConfiguration) => {
 /** Time after which a run that a slow store or destination holds up looks at the others again. */
 const HELD_UP_MILLISECONDS = 1000;
 
-/** Clock, waits and worker names of a run that works off queues. */
+/** Of a run that works off queues. */
 export const runOf = ({ now, onFailure }: Upkeep) => ({
   newWorker: uuid,
   now,

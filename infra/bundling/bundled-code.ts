@@ -4,24 +4,24 @@ import { fileURLToPath } from "node:url";
 import { AssetHashType, DockerImage } from "aws-cdk-lib";
 import { Code, type AssetCode } from "aws-cdk-lib/aws-lambda";
 import { buildSync, type BuildOptions } from "esbuild";
+import { ENTRIES } from "./entries.ts";
 
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
-/** The CDK requires a source folder. It is never read: the bundles have their own modules. */
+/** The source folder that the CDK requires, and never reads. */
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
-/** Module that replaces a package with the part that the functions use. Each file gives its reason. */
+/** Replaces a package with the part that the functions use; each file gives its reason. */
 const standIn = (name: string): string => fileURLToPath(new URL(`stand-ins/${name}.ts`, import.meta.url));
 
 /**
  * esbuild options for one function.
  *
  * - CommonJS from the packages' ES modules starts fastest: 44 ms against 62 ms for the document client.
- * - No source map (reading one takes about 30 ms at start) and no kept names (10 ms). To locate an error from a log,
- *   the map is rebuilt from the deployed commit (`npm run source-location`).
+ * - No source map (30 ms at start) and no kept names (10 ms). `npm run source-location` rebuilds the map from the
+ *   deployed commit.
  * - ASCII alone: one character beyond Latin-1 makes V8 keep and scan the whole bundle at two bytes a character.
- * - The SDK's `import()` becomes `require`: importing `node:http` as an ES module evaluates every export, and one of
- *   them, `WebSocket`, loads all of Node's `fetch`.
- * - The SDK's event-stream code is left out; no operation used here has event streams. To load it lazily, esbuild would
- *   wrap every module that it shares with the rest in a function.
+ * - The SDK's `import()` becomes `require`: `node:http` as an ES module loads all of Node's `fetch`, for `WebSocket`.
+ * - The SDK's event-stream code is left out, as no operation here needs it. To load it lazily, esbuild would wrap every
+ *   module that it shares with the rest in a function.
  */
 export const BUNDLING = {
   absWorkingDir: PROJECT,
@@ -50,12 +50,13 @@ export const BUNDLING = {
   logLevel: "warning",
 } as const satisfies BuildOptions;
 
-type Modules = Readonly<Record<string, string>>;
+/** Module of a function, by its entry in {@link ENTRIES}. */
+export type ModuleOf = (entry: string) => string;
 
-const bundle = (modules: Modules): ReadonlyMap<string, Uint8Array> => {
+const bundle = (moduleOf: ModuleOf): ReadonlyMap<string, Uint8Array> => {
   const { outputFiles } = buildSync({
     ...BUNDLING,
-    entryPoints: Object.entries(modules).map(([name, module]) => ({ in: module, out: name })),
+    entryPoints: Object.entries(ENTRIES).map(([name, entry]) => ({ in: moduleOf(entry), out: name })),
     outdir: PROJECT,
     write: false,
   });
@@ -63,17 +64,15 @@ const bundle = (modules: Modules): ReadonlyMap<string, Uint8Array> => {
 };
 
 /**
- * Bundles of functions, each with all its imports in `index.cjs`, made by esbuild in this process: no Docker, package
- * manager or network. All are made together when the first is needed, since most of their modules are the same. The same
- * sources give the same bytes; each asset is named by their hash.
+ * Bundles of functions, each with all its imports in `index.cjs`. esbuild makes them together when the first is needed,
+ * since most of their modules are the same. The same sources give the same bytes, whose hash names the asset.
  *
- * @param modules modules that export `handler`, by the names of their functions
  * @returns the code of a function, by its name
  */
-export const bundledCode = (modules: Modules): ((name: string) => AssetCode) => {
+export const bundledCode = (moduleOf: ModuleOf): ((name: string) => AssetCode) => {
   let bundles: ReadonlyMap<string, Uint8Array> | undefined;
   const bundleOf = (name: string): Uint8Array => {
-    bundles ??= bundle(modules);
+    bundles ??= bundle(moduleOf);
     const found = bundles.get(name);
     if (found === undefined) throw new RangeError(`There is no module of ${name}.`);
     return found;
@@ -82,9 +81,9 @@ export const bundledCode = (modules: Modules): ((name: string) => AssetCode) => 
     Code.fromAsset(FOLDER, {
       assetHashType: AssetHashType.OUTPUT,
       bundling: {
-        // The CDK requires a fallback image. It is never used: local bundling succeeds or throws.
+        // Required, and never used: local bundling succeeds or throws.
         image: DockerImage.fromRegistry("none"),
-        // Never run. It is part of the CDK's cache key, which must differ between the assets of one folder.
+        // Never run, but part of the CDK's cache key, which must differ between the assets of one folder.
         command: [name],
         local: {
           tryBundle: (outputFolder) => {

@@ -14,10 +14,3 @@ export const ENTRIES: Readonly<Record<string, string>> = {
       .map((name) => [name, `schedules/${name}.ts`] as const),
   ),
 };
-
-/** Path of a function's module, relative to `functions/`. */
-export const entryOf = (name: string): string => {
-  const entry = ENTRIES[name];
-  if (entry === undefined) throw new RangeError(`There is no function ${name}.`);
-  return entry;
-};

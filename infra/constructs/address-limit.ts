@@ -74,7 +74,6 @@ interface Rule {
   readonly statement: Statement;
 }
 
-/** A limit of an address; null: none. */
 const limited = (name: string, limit: number | null, counted: Statement): Rule | null =>
   limit === null
     ? null
@@ -93,9 +92,8 @@ const limited = (name: string, limit: number | null, counted: Statement): Rule |
 
 /**
  * AWS WAF before the API. It limits requests per IP address: to all routes, since anybody can run the authorizer, and
- * less to those that take no credential. It counts neither backends nor Apple's notifications, many of which come from
- * few addresses. Over a limit it answers with the contract's body until the address's rate falls below it. If only Apple
- * may notify, the route does not exist for others. Addresses blocked by the operator get the limits' answer.
+ * more strictly to those that take no credential. It counts neither backends nor Apple's notifications, many of which
+ * come from few addresses. If only Apple may notify, the route does not exist for others.
  *
  * @see https://docs.aws.amazon.com/waf/latest/developerguide/waf-rule-statement-type-rate-based.html
  */
@@ -138,7 +136,7 @@ export class AddressLimit extends Construct {
     if (props.addressLimitLogs) this.#logBlocked(acl.attrArn);
   }
 
-  /** The rules by their priorities; null: the stage does without. */
+  /** By priority; null: the stage does without. */
   #rules(): readonly (Rule | null)[] {
     const { backendAddresses, blockedAddresses } = this.#props;
     const fromApple = this.#setOf("ApplesAddresses", "apple", "The App Store notifies from these", "IPV4", [
@@ -198,8 +196,7 @@ export class AddressLimit extends Construct {
   }
 
   /**
-   * Logs a line for each request that the firewall blocks: its address and headers, without credentials, path and query,
-   * which contain accounts.
+   * Logs the address and headers of each blocked request, without credentials, path and query, which contain accounts.
    *
    * @see https://docs.aws.amazon.com/waf/latest/developerguide/logging-cw-logs.html
    */

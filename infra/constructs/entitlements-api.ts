@@ -33,11 +33,11 @@ export interface EntitlementsApiProps extends Parameters {
 }
 
 const STAGE = "live";
-/** Smaller bodies gain nothing from compression. */
 const COMPRESSED_FROM = Size.bytes(1024);
+
 /**
- * One line per request, including those that reach no function. It has the route but not the path, which contains the
- * account identifier, and no user agent; the IP address, which is personal data, only where a parameter asks for it.
+ * One line per request, including those that reach no function: with the route but not the path, which contains the
+ * account, and with the IP address, which is personal data, only where a parameter asks for it.
  */
 const accessLog = (withAddress: boolean): AccessLogFormat =>
   AccessLogFormat.custom(
@@ -91,7 +91,6 @@ const addDomain = (
   return dnsName;
 };
 
-/** Tells the checks why an endpoint is as it is. */
 const explain = (method: Method, { scope, readsAuthorization }: Endpoint): void =>
   acceptFinding(method, {
     "AwsSolutions-COG4": "Backends call it with API keys, which the service's own authorizer checks.",
@@ -103,11 +102,11 @@ const explain = (method: Method, { scope, readsAuthorization }: Endpoint): void 
     }),
   });
 
-/** The contract's endpoints as a REST API, each integrated with its function. */
+/** The contract's endpoints as a REST API. */
 export class EntitlementsApi extends Construct {
   /** Base URL without a trailing slash. */
   readonly address: string;
-  /** Target of the custom domain's DNS record; null without a custom domain. */
+  /** Target of the custom domain's DNS record; null: there is none. */
   readonly domainTarget: string | null;
   readonly stageName = STAGE;
   readonly accessLogs: LogGroup;

@@ -6,7 +6,7 @@ interface GatewayError {
   /** Unset: the code's own; null: API Gateway's default for the type. */
   readonly status?: number | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Unset: the code's own message. May name `$context` variables whose values are plain words. */
+  /** Unset: the code's own. It may name `$context` variables of plain words. */
   readonly message?: string;
 }
 
@@ -14,11 +14,9 @@ interface GatewayError {
 const RETRY_SOON = { "Retry-After": "5" };
 
 /**
- * Errors that API Gateway answers itself, by response type. `DEFAULT_4XX` and `DEFAULT_5XX` catch the types not listed;
- * they have no status, because it would replace the statuses of all types they catch.
- *
- * No method uses IAM or API Gateway's own keys. The signature types therefore occur only on unknown routes, when API
- * Gateway takes the Authorization header for a signature.
+ * Errors that API Gateway answers itself, by response type. `DEFAULT_4XX` and `DEFAULT_5XX` catch the types not listed; a
+ * status of theirs would replace those of all that they catch. The signature types occur on unknown routes alone, where
+ * API Gateway takes the Authorization header for a signature.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html
  */

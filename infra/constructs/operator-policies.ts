@@ -1,6 +1,6 @@
 import { Stack } from "aws-cdk-lib";
 import { ManagedPolicy, PolicyStatement } from "aws-cdk-lib/aws-iam";
-import { Construct } from "constructs";
+import type { Construct } from "constructs";
 import { masterSecretName } from "../../lib/delivery/master-secret.ts";
 import { TABLE } from "../../lib/table/dynamodb/key.ts";
 import type { Parameters } from "../parameters.ts";
@@ -16,47 +16,41 @@ const CHANGES = [
 ];
 
 /**
- * Policies to attach to the roles of people and pipelines: for commands that only show something, and for all commands.
- * Neither allows a deployment or a change of the table itself.
+ * Policies for the roles of people and pipelines: for commands that only show something, and for all commands. Neither
+ * allows a deployment or a change of the table itself.
  */
-export class OperatorPolicies extends Construct {
-  readonly reads: ManagedPolicy;
-  readonly changes: ManagedPolicy;
-
-  constructor(
-    scope: Construct,
-    id: string,
-    table: TableReference,
-    { serviceName, secretsKeyArn }: Pick<Parameters, "serviceName" | "secretsKeyArn">,
-  ) {
-    super(scope, id);
-    const stack = Stack.of(this);
-    const arn = tableArn(stack, table);
-    const looks = [
-      new PolicyStatement({ actions: READS, resources: [arn] }),
-      new PolicyStatement({
-        actions: ["dynamodb:Query"],
-        resources: [`${arn}/index/${TABLE.ownerIndex}`],
-      }),
-      // The table's name and the address are its outputs.
-      new PolicyStatement({
-        actions: ["cloudformation:DescribeStacks", "cloudformation:ListStackResources"],
-        resources: [stack.stackId],
-      }),
-    ];
-    this.reads = new ManagedPolicy(this, "Reads", {
-      description: "The operator's commands that show something.",
-      statements: [...looks, ...tableKeyUse(stack, table, "read")],
-    });
-    this.changes = new ManagedPolicy(this, "Changes", {
-      description: "All of the operator's commands.",
-      statements: [
-        ...looks,
-        new PolicyStatement({ actions: CHANGES, resources: [arn] }),
-        ...tableKeyUse(stack, table, "write"),
-        // `destination rotate` derives from it what it prints.
-        ...secretReading(stack, exactly(masterSecretName(serviceName)), secretsKeyArn),
-      ],
-    });
-  }
-}
+export const addOperatorPolicies = (
+  scope: Construct,
+  table: TableReference,
+  { serviceName, secretsKeyArn }: Parameters,
+) => {
+  const stack = Stack.of(scope);
+  const arn = tableArn(stack, table);
+  const looks = [
+    new PolicyStatement({ actions: READS, resources: [arn] }),
+    new PolicyStatement({
+      actions: ["dynamodb:Query"],
+      resources: [`${arn}/index/${TABLE.ownerIndex}`],
+    }),
+    // The table's name and the address are its outputs.
+    new PolicyStatement({
+      actions: ["cloudformation:DescribeStacks", "cloudformation:ListStackResources"],
+      resources: [stack.stackId],
+    }),
+  ];
+  const reads = new ManagedPolicy(scope, "Reads", {
+    description: "The operator's commands that show something.",
+    statements: [...looks, ...tableKeyUse(stack, table, "read")],
+  });
+  const changes = new ManagedPolicy(scope, "Changes", {
+    description: "All of the operator's commands.",
+    statements: [
+      ...looks,
+      new PolicyStatement({ actions: CHANGES, resources: [arn] }),
+      ...tableKeyUse(stack, table, "write"),
+      // `destination rotate` derives from it what it prints.
+      ...secretReading(stack, exactly(masterSecretName(serviceName)), secretsKeyArn),
+    ],
+  });
+  return { reads, changes };
+};

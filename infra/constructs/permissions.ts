@@ -39,7 +39,6 @@ export interface TableReference {
 export const tableArn = (stack: Stack, { name }: TableReference): string =>
   stack.formatArn({ service: "dynamodb", resource: "table", resourceName: name });
 
-/** Permission to read the table's encrypted items, and to write them. */
 export const tableKeyUse = (
   stack: Stack,
   { keyArn }: TableReference,
@@ -50,7 +49,7 @@ export const tableKeyUse = (
 /** AWS appends a hyphen and six characters to the name of each secret. */
 export const exactly = (secretName: string): string => `${secretName}-??????`;
 
-/** Permissions to read the secrets of the stack's account and region whose names match, and to use their key. */
+/** Permissions to read the account's and region's secrets whose names match, and to use their key. */
 export const secretReading = (stack: Stack, pattern: string, keyArn: KeyArn): readonly PolicyStatement[] => [
   ...keyUse(DECRYPT, keyArn, "secretsmanager", stack),
   new PolicyStatement({

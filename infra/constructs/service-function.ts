@@ -29,23 +29,20 @@ export interface ServiceFunctionProps extends FunctionValues {
   /** Bundle whose `index.cjs` exports `handler`. */
   readonly code: Code;
   readonly description: string;
-  /** Service name in logs and metrics. */
   readonly serviceName: string;
   readonly logRetentionDays: number;
-  /** Whether Lambda logs a report of each invocation. */
   readonly reportsInvocations: boolean;
   /** Whether a schedule invokes it: X-Ray then records nothing, as it would record runs whatever is sampled. */
   readonly isScheduled: boolean;
 }
 
-/** Actions that read. A transaction checks conditions of items that it only reads. */
+/** A transaction checks conditions of items that it only reads. */
 const READS = {
   gets: ["dynamodb:GetItem"],
   queries: ["dynamodb:Query"],
   changes: ["dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:GetItem", "dynamodb:Query"],
 } as const satisfies Record<TableAccess["by"], readonly string[]>;
 
-/** Actions that change items by key, alone and in transactions. */
 const CHANGES = ["dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"];
 
 /**
@@ -61,15 +58,11 @@ const inPartitionsOf = (kinds: readonly ItemKind[]): Conditions => {
   };
 };
 
-/**
- * Lambda function with its own role and log group. The methods below grant permissions; those for a table also set the
- * environment variable that names it.
- */
+/** Lambda function with its own role and log group. Its methods grant permissions, and set the variables for them. */
 export class ServiceFunction extends Construct {
   /** Invocation target: the function, or its alias with provisioned concurrency. */
   readonly handler: IFunction;
   readonly name: string;
-  /** Its name in the stack's template. */
   readonly logicalId: string;
   readonly roleName: string;
   readonly #function: LambdaFunction;
@@ -126,7 +119,7 @@ export class ServiceFunction extends Construct {
     });
   }
 
-  /** Grants access to the table's items, each kind by its partition keys, and sets its variable. */
+  /** Grants access to the table's items, each kind by its partition keys. */
   uses(table: TableReference, { by, reads, changes }: TableAccess): void {
     const stack = Stack.of(this);
     this.#allow(tableKeyUse(stack, table, by === "changes" ? "write" : "read"));
@@ -139,8 +132,8 @@ export class ServiceFunction extends Construct {
   }
 
   /**
-   * Invokes it at a fixed rate. No retry, neither Lambda's own two, up to six hours later, nor the schedule's: the next
-   * run does what this one leaves undone.
+   * Invokes it at a fixed rate, without Lambda's two retries, up to six hours later, and the schedule's: the next run does
+   * what this one leaves undone.
    *
    * @param id construct of the schedule
    */
@@ -158,8 +151,8 @@ export class ServiceFunction extends Construct {
   }
 
   /**
-   * Invokes the function for new items whose keys match, from the table's stream. A record that fails is dropped: the
-   * function's schedule does the same work. DynamoDB throttles more than two readers of a shard, so two functions do so at most.
+   * Invokes it for new items whose keys match, from the table's stream. A record that fails is dropped: the function's
+   * schedule does the same work. At most two functions do so: DynamoDB throttles more readers of a shard.
    *
    * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
    */
@@ -191,11 +184,7 @@ export class ServiceFunction extends Construct {
     );
   }
 
-  /**
-   * Grants reads of the secrets in this account and region whose names start with the prefix.
-   *
-   * @param keyArn customer's key that encrypts them; null: Secrets Manager's own
-   */
+  /** @param keyArn customer's key that encrypts the secrets; null: Secrets Manager's own */
   readsSecrets(prefix: string, keyArn: string | null): void {
     this.#allow(secretReading(Stack.of(this), `${prefix}*`, keyArn));
     acceptFinding(this, {
@@ -204,21 +193,16 @@ export class ServiceFunction extends Construct {
     });
   }
 
-  /** Grants reads of the service's master secret, as above, and sets its variable. */
   readsMasterSecret(name: string, keyArn: string | null): void {
     this.#allow(secretReading(Stack.of(this), exactly(name), keyArn));
     this.#function.addEnvironment("MASTER_SECRET", name);
   }
 
-  /**
-   * Sets how many name lookups may run at once, so that a name server that does not answer holds up no other
-   * destination.
-   */
+  /** Name lookups at once, so that a name server that does not answer holds up no other destination. */
   resolvesAtOnce(lookups: number): void {
     this.#function.addEnvironment("UV_THREADPOOL_SIZE", String(lookups));
   }
 
-  /** Grants sending of events to these buses, by their ARNs. */
   putsEvents(buses: readonly string[]): void {
     for (const bus of buses) this.#may(["events:PutEvents"], bus);
   }

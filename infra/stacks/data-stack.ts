@@ -16,10 +16,7 @@ import { TABLE } from "../../lib/table/dynamodb/key.ts";
 import { acceptFinding } from "../constructs/accept-finding.ts";
 import type { Parameters } from "../parameters.ts";
 
-/**
- * Name of the parameter that holds the ARN of the table's stream. Referenced by name, so that neither stack depends on
- * a resource of the other.
- */
+/** Parameter with the ARN of the table's stream, by which neither stack depends on a resource of the other. */
 export const streamParameter = (serviceName: string): string => `/${serviceName}/table-stream`;
 
 const removalPolicyOf = ({ removal }: Parameters): RemovalPolicy =>
@@ -61,17 +58,14 @@ const newTable = (scope: Construct, parameters: Parameters): TableV2 => {
   return table;
 };
 
-/** Set by hand: the CDK's property needs a stack with a known region. */
+/** The CDK's property needs a stack with a known region. */
 const encryptWith = (keyArn: string, { node: { defaultChild } }: TableV2): void => {
   if (!(defaultChild instanceof CfnGlobalTable)) throw new Error("The table is of another kind.");
   defaultChild.sseSpecification = { sseEnabled: true, sseType: "KMS" };
   defaultChild.addPropertyOverride("Replicas.0.SSESpecification.KMSMasterKeyId", keyArn);
 };
 
-/**
- * Secret from which the destinations' secrets and the hashes of erased accounts are derived. Without it no receiver can
- * verify a message any more, so it is removed only with the table.
- */
+/** Destinations' secrets and hashes of erased accounts derive from it, so it is removed only with the table. */
 const newMasterSecret = (scope: Construct, parameters: Parameters): Secret => {
   const { serviceName, secretsKeyArn } = parameters;
   const secret = new Secret(scope, "Secret", {
@@ -88,10 +82,7 @@ const newMasterSecret = (scope: Construct, parameters: Parameters): Secret => {
   return secret;
 };
 
-/**
- * The data that must not be lost, in its own stack: deploying the service does not touch it. Retained once it is there: a
- * creation that fails leaves nothing behind under a fixed name.
- */
+/** What must not be lost, and deploying the service does not touch. A creation that fails leaves nothing behind. */
 export class DataStack extends Stack {
   constructor(
     scope: Construct,

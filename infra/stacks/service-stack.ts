@@ -6,24 +6,22 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import { functionName } from "../../lib/contract/function-name.ts";
 import { masterSecretName } from "../../lib/delivery/master-secret.ts";
 import { LOOKS_SUFFIX, prefixes } from "../../lib/table/keys.ts";
-import { bundledCode } from "../bundling/bundled-code.ts";
-import { ENTRIES } from "../bundling/entries.ts";
+import { bundledCode, type ModuleOf } from "../bundling/bundled-code.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
-import { OperatorPolicies } from "../constructs/operator-policies.ts";
+import { addOperatorPolicies } from "../constructs/operator-policies.ts";
 import type { TableReference } from "../constructs/permissions.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
 import type { FunctionName } from "../function-parameters.ts";
 import { AUTHORIZER, SCHEDULED_FUNCTIONS, type OtherFunction } from "../other-functions.ts";
 import type { Parameters } from "../parameters.ts";
 import { addMonthlyBudget, Alarms } from "../watch/alarms.ts";
-import { HealthDashboard } from "../watch/health-dashboard.ts";
+import { addHealthDashboard } from "../watch/health-dashboard.ts";
 import { ServiceMetrics } from "../watch/service-metrics.ts";
 import { streamParameter } from "./data-stack.ts";
 
 export interface ServiceStackProps extends StackProps {
   readonly parameters: Parameters;
-  /** Module that exports the handler of a function, by the function's name. */
-  readonly moduleOf: (name: string) => string;
+  readonly moduleOf: ModuleOf;
 }
 
 const NAME_LOOKUPS = 64;
@@ -53,7 +51,7 @@ export class ServiceStack extends Stack {
     super(scope, id, { terminationProtection: parameters.deletionProtection, ...props });
     this.#parameters = parameters;
     this.#table = { name: parameters.tableName, keyArn: parameters.tableKeyArn };
-    this.#codeOf = bundledCode(mapOf(ENTRIES, moduleOf));
+    this.#codeOf = bundledCode(moduleOf);
     const authorizer = this.#newFunction("authorizeCredential", AUTHORIZER.description, AUTHORIZER);
     const handlers = mapOf(endpoints, (name) => {
       const { summary, readsSecrets } = endpoints[name];
@@ -129,16 +127,16 @@ export class ServiceStack extends Stack {
     if (monthlyBudget !== null)
       addMonthlyBudget(new Construct(this, "Budget"), serviceName, monthlyBudget, alarms.topic);
     if (dashboard)
-      new HealthDashboard(this, "Health", {
+      addHealthDashboard(
+        new Construct(this, "Health"),
         serviceName,
         metrics,
-        alarms: alarms.all,
-        accessLogGroupName: accessLogs.logGroupName,
-      });
+        alarms.all,
+        accessLogs.logGroupName,
+      );
     return alarms;
   }
 
-  /** The stack's outputs. */
   #tell({ address, domainTarget }: EntitlementsApi, { topic }: Alarms): void {
     const output = (name: string, description: string, value: string): void => {
       new CfnOutput(this, name, { description, value });
@@ -156,7 +154,11 @@ export class ServiceStack extends Stack {
       "Functions that may change the table, by their logical identifiers.",
       this.#writers.map(({ logicalId }) => logicalId).join(" "),
     );
-    const { reads, changes } = new OperatorPolicies(this, "Operator", this.#table, this.#parameters);
+    const { reads, changes } = addOperatorPolicies(
+      new Construct(this, "Operator"),
+      this.#table,
+      this.#parameters,
+    );
     output(
       "OperatorReadsPolicy",
       "Policy for the operator's commands that show something.",

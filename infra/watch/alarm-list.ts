@@ -13,12 +13,11 @@ import { DAY, HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import type { ScheduledFunctionName } from "../other-functions.ts";
 import { PERIOD, sumOf, type MetricName, type ServiceMetrics } from "./service-metrics.ts";
 
-/** Makes an alarm's metric from the service's. */
 type MetricOf = (metrics: ServiceMetrics) => IMetric & {
   createAlarm(scope: Construct, id: string, options: CreateAlarmOptions): Alarm;
 };
 
-/** An alarm: it calls while the metric is at or above the threshold. */
+/** It calls while the metric is at or above the threshold. */
 export interface AlarmEntry {
   readonly name: string;
   readonly description: string;
@@ -59,7 +58,7 @@ const failures =
       period,
     });
 
-/** Percentage of 5xx responses, except for Google's silence, which has its own alarm; 0 while there are fewer than three. */
+/** Percentage of 5xx, except for Google's silence, which has its own alarm; 0 while there are fewer than three. */
 const failedShare: MetricOf = (metrics) =>
   new MathExpression({
     label: "failed, in %",
@@ -85,8 +84,8 @@ const unansweredByGoogle: MetricOf = (metrics) =>
   });
 
 /**
- * An alarm on functions of which one has failed whenever it ran for two hours, or was not invoked. A service that has
- * never run starts in alarm.
+ * One of the functions has failed whenever it ran for two hours, or was not invoked. A service that has never run starts
+ * in alarm.
  */
 const notRunning = (
   name: string,

@@ -69,10 +69,8 @@ export class Alarms extends Construct {
 }
 
 /**
- * Monthly budget of the whole account: AWS separates the costs of stacks only by tags that the payer has activated. It
- * notifies the topic and stops nothing.
- *
- * @param dollars US dollars a month
+ * Monthly budget of the whole account, in US dollars: AWS separates the costs of stacks only by tags that the payer has
+ * activated. It notifies the topic and stops nothing.
  */
 export const addMonthlyBudget = (
   scope: Construct,

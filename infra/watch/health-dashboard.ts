@@ -10,16 +10,9 @@ import {
   type Alarm,
   type IMetric,
 } from "aws-cdk-lib/aws-cloudwatch";
-import { Construct } from "constructs";
+import type { Construct } from "constructs";
 import { STORES } from "../../lib/contract/schemas.ts";
 import { PERIOD, sumOf, type MetricName, type ServiceMetrics } from "./service-metrics.ts";
-
-export interface HealthDashboardProps {
-  readonly serviceName: string;
-  readonly metrics: ServiceMetrics;
-  readonly alarms: readonly Alarm[];
-  readonly accessLogGroupName: string;
-}
 
 const WHOLE = 24;
 const THIRD = 8;
@@ -111,44 +104,45 @@ const graphsOf = (metrics: ServiceMetrics): readonly GraphWidget[] => {
 };
 
 /** Dashboard of the service's health: alarms and callers first. */
-export class HealthDashboard extends Construct {
-  constructor(scope: Construct, id: string, props: HealthDashboardProps) {
-    super(scope, id);
-    const { metrics, alarms } = props;
-    const graphs = graphsOf(metrics);
-    const gateway = new LogQueryWidget({
-      title: "What the gateway answered itself",
-      logGroupNames: [props.accessLogGroupName],
-      view: LogQueryVisualizationType.TABLE,
-      queryLines: [
-        'filter ispresent(gatewayError) and gatewayError != "-"',
-        "stats count(*) as requests by gatewayError, status, route",
-        "sort requests desc",
-        "limit 20",
+export const addHealthDashboard = (
+  scope: Construct,
+  serviceName: string,
+  metrics: ServiceMetrics,
+  alarms: readonly Alarm[],
+  accessLogGroupName: string,
+): void => {
+  const gateway = new LogQueryWidget({
+    title: "What the gateway answered itself",
+    logGroupNames: [accessLogGroupName],
+    view: LogQueryVisualizationType.TABLE,
+    queryLines: [
+      'filter ispresent(gatewayError) and gatewayError != "-"',
+      "stats count(*) as requests by gatewayError, status, route",
+      "sort requests desc",
+      "limit 20",
+    ],
+    width: THIRD,
+    height: HEIGHT,
+  });
+  new Dashboard(scope, "Dashboard", {
+    // An account has one list of dashboards for all regions, and a stage may be in two while it moves.
+    dashboardName: `${serviceName}-${Aws.REGION}`,
+    defaultInterval: Duration.hours(6),
+    widgets: [
+      [new AlarmStatusWidget({ title: "Is it well?", alarms: [...alarms], width: WHOLE, height: 3 })],
+      [
+        new SingleValueWidget({
+          title: "Callers",
+          metrics: [
+            metrics.api("Count").with({ label: "requests" }),
+            metrics.api("5XXError").with({ label: "failed" }),
+            metrics.api("Latency", Stats.p(99)).with({ label: "99th percentile" }),
+          ],
+          width: WHOLE,
+          height: 3,
+        }),
       ],
-      width: THIRD,
-      height: HEIGHT,
-    });
-    new Dashboard(this, "Dashboard", {
-      // An account has one list of dashboards for all regions, and a stage may be in two while it moves.
-      dashboardName: `${props.serviceName}-${Aws.REGION}`,
-      defaultInterval: Duration.hours(6),
-      widgets: [
-        [new AlarmStatusWidget({ title: "Is it well?", alarms: [...alarms], width: WHOLE, height: 3 })],
-        [
-          new SingleValueWidget({
-            title: "Callers",
-            metrics: [
-              metrics.api("Count").with({ label: "requests" }),
-              metrics.api("5XXError").with({ label: "failed" }),
-              metrics.api("Latency", Stats.p(99)).with({ label: "99th percentile" }),
-            ],
-            width: WHOLE,
-            height: 3,
-          }),
-        ],
-        [...graphs, gateway],
-      ],
-    });
-  }
-}
+      [...graphsOf(metrics), gateway],
+    ],
+  });
+};

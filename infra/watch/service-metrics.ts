@@ -7,7 +7,6 @@ export type MetricName = Exclude<keyof typeof METRICS, "namespace">;
 type DimensionName = Exclude<keyof typeof DIMENSIONS, "service">;
 type Dimensions = Readonly<Partial<Record<DimensionName, string>>>;
 
-/** Names of the resources whose metrics are read. */
 export interface MetricSources {
   readonly serviceName: string;
   readonly stageName: string;
@@ -24,7 +23,6 @@ export const firewallMetric = (serviceName: string, rule: string): string => `${
 
 export const PERIOD = Duration.minutes(5);
 
-/** DynamoDB operations whose errors are counted. */
 const OPERATIONS = [
   "BatchGetItem",
   "DeleteItem",
@@ -36,7 +34,7 @@ const OPERATIONS = [
   "UpdateItem",
 ] as const;
 
-/** CloudWatch metrics of one service: its own, and those of its AWS resources. Counts are sums over five minutes. */
+/** CloudWatch metrics of the service and of its AWS resources. Counts are sums over five minutes. */
 export class ServiceMetrics {
   readonly #sources: MetricSources;
 
@@ -129,7 +127,7 @@ export class ServiceMetrics {
   }
 }
 
-/** Sum of metrics; one without data counts as 0. The label is one word, unique in its graph: it prefixes metric ids. */
+/** Sum of metrics, of which one without data is 0. The label prefixes metric ids: one word, unique in its graph. */
 export const sumOf = (label: string, metrics: readonly Metric[], period: Duration = PERIOD): MathExpression =>
   new MathExpression({
     label,

@@ -18,7 +18,6 @@ const events = z.object({
 
 const change = z.omit(accountChange(), { timestamp: true, cursor: true });
 
-/** One line for a message. */
 const lineOf = (type: string, data: unknown): string => {
   const told = type === ACCOUNT_CHANGED ? change.safeParse(data) : undefined;
   if (told?.success !== true) return `told  ${type}  ${JSON.stringify(data)}`;
@@ -29,7 +28,7 @@ const lineOf = (type: string, data: unknown): string => {
   return `told  ${account}  version ${version}: ${states.join(", ") || "nothing"}`;
 };
 
-/** The demo application's webhook, which prints the messages that it gets. It accepts everything, signed or not. */
+/** The demo application's webhook: prints the messages that it gets, signed or not. */
 export const createDestination = (tell: (line: string) => void): Mount =>
   serveRoutes("", {
     [`POST ${DESTINATION_PATH}`]: ({ body }) => {

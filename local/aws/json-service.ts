@@ -3,7 +3,7 @@ import { answer, pathOf, type Mount } from "../../sandbox/mount.ts";
 import type { Answer } from "../../sandbox/routes.ts";
 import { readText } from "../server.ts";
 
-/** @param accessKey that the request is signed with; empty: it is not signed */
+/** @param accessKey of the request's signature; empty: it is not signed */
 type Operation = (body: unknown, accessKey: string) => Answer;
 
 export const refused = (__type: string, Message: string): Answer => ({

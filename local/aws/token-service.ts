@@ -11,11 +11,6 @@ const callerIdentity = (): string =>
   `</GetCallerIdentityResult><ResponseMetadata><RequestId>${randomUUID()}</RequestId></ResponseMetadata>` +
   `</GetCallerIdentityResponse>`;
 
-const invalidAction = (): string =>
-  `<ErrorResponse xmlns="${XMLNS}"><Error><Type>Sender</Type><Code>InvalidAction</Code>` +
-  `<Message>Only GetCallerIdentity is answered here.</Message></Error>` +
-  `<RequestId>${randomUUID()}</RequestId></ErrorResponse>`;
-
 /**
  * A local Security Token Service, on the path of AWS's own: `GetCallerIdentity`. The caller is `local`.
  *
@@ -26,6 +21,6 @@ export const createTokenService = (): Mount => async (request, response) => {
   if (request.method !== "POST" || pathOf(request) !== "/" || !isForm) return false;
   const action = new URLSearchParams((await readText(request)) ?? "").get("Action");
   if (action === "GetCallerIdentity") answer(response, 200, "text/xml", callerIdentity());
-  else answer(response, 400, "text/xml", invalidAction());
+  else answer(response, 400, "text/plain", "Only GetCallerIdentity is answered here.\n");
   return true;
 };

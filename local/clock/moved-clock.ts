@@ -1,16 +1,12 @@
 import type { Instant } from "../../lib/entitlements/time.ts";
 
-/** Offset that a clock shares, in milliseconds. */
+/** A clock's offset, in milliseconds. */
 export const offsetIn = (shared: SharedArrayBuffer): number =>
   Number(Atomics.load(new BigInt64Array(shared), 0));
 
 export type MovedClock = ReturnType<typeof createMovedClock>;
 
-/**
- * Real time plus an offset, which only grows until a reset.
- *
- * @param offset milliseconds ahead of real time
- */
+/** Real time plus an offset in milliseconds, which only grows until a reset. */
 export const createMovedClock = (offset = 0) => {
   const shared = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT);
   const set = (milliseconds: number): void =>
@@ -18,11 +14,9 @@ export const createMovedClock = (offset = 0) => {
   set(offset);
   return {
     now: (): Instant => Date.now() + offsetIn(shared),
-    /** Milliseconds by which it is ahead of real time. */
     offset: (): number => offsetIn(shared),
     /** Moves it forwards. A moment that has passed changes nothing. */
     moveTo: (moment: Instant): void => set(Math.max(offsetIn(shared), moment - Date.now())),
-    /** Goes back to real time. */
     reset: (): void => set(0),
     /** Holds the offset, so that the functions' workers see each move at once ({@link offsetIn}). */
     shared,
@@ -30,9 +24,8 @@ export const createMovedClock = (offset = 0) => {
 };
 
 /**
- * Makes `Date` follow a clock in this thread, for the code and its libraries (`jose`, the AWS SDK, Google's client):
- * `Date.now()`, `new Date()` and `Date()`. A date from given values, `Date.parse`, `Date.UTC`, `instanceof` and subclasses work as usual. Timers and
- * `performance` stay real.
+ * Makes `Date` follow a clock in this thread, for the code and its libraries: `Date.now()`, `new Date()` and `Date()`.
+ * Everything else of `Date` works as usual. Timers and `performance` stay real.
  *
  * @param clock maps the real time to the clock's, in milliseconds since 1970
  * @returns restores the real `Date`

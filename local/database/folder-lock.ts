@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, LocalError } from "../local-error.ts";
 
-/** Holds the ids of the processes that use a data folder: the service, and below it its database. */
+/** Ids of the processes that use the folder: the service, and on the second line its database. */
 const LOCK_FILE = ".in-use-by";
 
 const isRunning = (holder: number): boolean => {
@@ -15,8 +15,8 @@ const isRunning = (holder: number): boolean => {
 };
 
 /**
- * Whether the process is a database on the folder. After a restart of the machine, another process may have its id. Where
- * its command cannot be read, it counts as the database.
+ * Whether the process is a database on the folder: after a restart of the machine, another one may have its id. Where its
+ * command cannot be read, it counts as the database.
  */
 const isDatabaseOf = (dynamoDb: string, id: number): boolean => {
   if (!isRunning(id)) return false;
@@ -65,7 +65,6 @@ export const lockFolder = (folder: string, dynamoDb: string) => {
       );
   }
   return {
-    /** Records the database's process id: it outlives a service that is killed. */
     nameDatabase: (id: number): void => writeFileSync(file, `${process.pid}\n${id}`),
     release: (): void => rmSync(file, { force: true }),
   };

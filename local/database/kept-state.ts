@@ -4,7 +4,6 @@ import type { TimedStore } from "../../sandbox/clock.ts";
 import type { MovedClock } from "../clock/moved-clock.ts";
 import { parseKept, type DataFolder } from "./data-folder.ts";
 
-/** Files of the data folder. */
 const CLOCK_FILE = "clock.json";
 export const STORE_FILES = {
   "ios-store": "sandbox-ios-store-purchases.json",
@@ -26,7 +25,7 @@ export const keptOffset = (folder: DataFolder): number =>
     " to start in real time, with another folder: what was verified in the future stays in the table",
   );
 
-/** Writes the clock's offset and the stores' state into the data folder, if they have changed. Never throws. */
+/** Writes what has changed of the clock and the stores into the data folder. Never throws. */
 export const createKeeper = (
   folder: DataFolder,
   clock: MovedClock,
@@ -36,7 +35,7 @@ export const createKeeper = (
   if (folder.dynamoDb === null) return () => undefined;
   const written = new Map<string, string>();
   const keep = (file: string, text: string): void => {
-    if (text === "" || written.get(file) === text) return;
+    if (written.get(file) === text) return;
     folder.write(file, text);
     written.set(file, text);
   };

@@ -8,30 +8,21 @@ import { functionIdIn, type Assembly } from "../lambda/assembly.ts";
 import { GatewayError } from "./error.ts";
 import { allows, policyDocument } from "./policy.ts";
 
-/** Context that an authorizer passes to the function, in `requestContext.authorizer`. */
-export type AuthorizerContext = Readonly<Record<string, string | number>>;
-
 const tokenAuthorizer = z.strictObject({
   RestApiId: z.string(),
   Name: z.string(),
   Type: z.literal("TOKEN"),
   AuthorizerUri: z.string(),
-  AuthorizerResultTtlInSeconds: z.number().default(300),
+  AuthorizerResultTtlInSeconds: z.number(),
   IdentitySource: z.string().regex(/^method\.request\.header\./),
-  IdentityValidationExpression: z.string().optional(),
+  IdentityValidationExpression: z.string(),
 });
 
 const authorizerResult = z.object({
   principalId: z.string(),
   policyDocument,
-  context: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+  context: z.record(z.string(), z.string()),
 });
-
-/** Input of an authorizer. The returned policy covers all methods, whichever one was requested. */
-interface Question {
-  readonly token: string;
-  readonly methodArn: string;
-}
 
 const KEPT_POLICIES = 10_000;
 
@@ -39,8 +30,8 @@ const KEPT_POLICIES = 10_000;
 const UNAUTHORIZED = "Unauthorized";
 
 /**
- * The template's token authorizer. A policy is cached by token for the template's TTL and applies to every route; a
- * refusal is not cached. It rejects with a GatewayError if it does not authorize the request.
+ * The template's token authorizer, which rejects with a GatewayError. A policy is cached by token for the template's TTL
+ * and applies to every route; a refusal is not cached.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-use-lambda-authorizer.html
  */
@@ -51,10 +42,10 @@ export const authorizerOf = (
 ) => {
   const properties = assembly.onlyResource("AWS::ApiGateway::Authorizer", tokenAuthorizer);
   const header = properties.IdentitySource.replace("method.request.header.", "");
-  const valid = new RegExp(properties.IdentityValidationExpression ?? "");
+  const valid = new RegExp(properties.IdentityValidationExpression);
   const pool = functions.get(functionIdIn(properties.AuthorizerUri));
 
-  const ask = async ({ token, methodArn }: Question) => {
+  const ask = async ({ token, methodArn }: { readonly token: string; readonly methodArn: string }) => {
     const requestId = randomUUID();
     const event = { type: "TOKEN", authorizationToken: token, methodArn };
     const invocation = await pool?.invoke(event, { requestId });
@@ -75,7 +66,8 @@ export const authorizerOf = (
     textOf: ({ token }) => token,
   });
 
-  return async (headers: IncomingHttpHeaders, methodArn: string): Promise<AuthorizerContext> => {
+  /** @returns `requestContext.authorizer` of the function's event */
+  return async (headers: IncomingHttpHeaders, methodArn: string) => {
     const token = headers[header.toLowerCase()]?.toString();
     if (!token || !valid.test(token)) {
       const because = token
@@ -86,8 +78,7 @@ export const authorizerOf = (
     const asked = performance.now();
     const result = await results.get({ token, methodArn });
     if (result === null) throw new GatewayError("AUTHORIZER_FAILURE");
-    const { principalId, policyDocument, context: given } = result;
-    const context = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
+    const { principalId, policyDocument, context } = result;
     if (!allows(policyDocument, methodArn)) throw new GatewayError("ACCESS_DENIED", { context });
     const integrationLatency = Math.round(performance.now() - asked);
     return { ...context, principalId, integrationLatency };

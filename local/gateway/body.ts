@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { promisify } from "node:util";
 import { deflate, gunzip, gzip, inflate } from "node:zlib";
+import { boundedBytes } from "../../lib/bounded-text.ts";
 import { codeOf } from "../local-error.ts";
 import { GatewayError, type GatewayAnswer } from "./error.ts";
 
@@ -13,32 +14,19 @@ const CODINGS = [
   { name: "deflate", compress: promisify(deflate), decompress: promisify(inflate) },
 ];
 
-const received = async (request: IncomingMessage): Promise<Buffer> => {
-  if (Number(request.headers["content-length"] ?? 0) > LARGEST_BODY)
-    throw new GatewayError("REQUEST_TOO_LARGE");
-  const chunks: Buffer[] = [];
-  let size = 0;
-  // Keeps the connection open after a refusal; otherwise the caller never sees it.
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    size += chunk.length;
-    if (size > LARGEST_BODY) throw new GatewayError("REQUEST_TOO_LARGE");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-};
-
 /**
  * Reads a request's body as text; null if it is empty.
  *
- * @param decompresses whether the API has compression enabled and therefore accepts compressed requests
  * @throws GatewayError if the body exceeds the limit or does not match Content-Encoding
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-make-request-with-compressed-payload.html
  */
-export const readBody = async (request: IncomingMessage, decompresses: boolean): Promise<string | null> => {
-  const body = await received(request);
+export const readBody = async (request: IncomingMessage): Promise<string | null> => {
+  // Keeps the connection open after a refusal; otherwise the caller never sees it.
+  const body = await boundedBytes(request.iterator({ destroyOnReturn: false }), LARGEST_BODY);
+  if (body === null) throw new GatewayError("REQUEST_TOO_LARGE");
   if (body.length === 0) return null;
   const given = request.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
-  if (!decompresses || given === "identity") return body.toString("utf8");
+  if (given === "identity") return body.toString("utf8");
   const coding = CODINGS.find(({ name }) => name === given);
   if (coding === undefined) throw new GatewayError("UNSUPPORTED_MEDIA_TYPE");
   try {
@@ -62,12 +50,10 @@ const acceptedCoding = (acceptEncoding: string) => {
 export const compressed = async (
   answer: GatewayAnswer,
   acceptEncoding: string | undefined,
-  minimumSize: number | undefined,
+  minimumSize: number,
 ): Promise<GatewayAnswer> => {
   const coding = acceptedCoding(acceptEncoding ?? "");
-  const isCoded = answer.headers.some(([name]) => name.toLowerCase() === "content-encoding");
-  if (minimumSize === undefined || answer.body.length < minimumSize || coding === undefined || isCoded)
-    return answer;
+  if (answer.body.length < minimumSize || coding === undefined) return answer;
   return {
     ...answer,
     headers: [...answer.headers, ["Content-Encoding", coding.name]],

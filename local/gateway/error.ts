@@ -3,44 +3,44 @@ import type { Assembly } from "../lambda/assembly.ts";
 import { LocalError } from "../local-error.ts";
 
 /**
- * Types of response that API Gateway answers itself, with their default statuses and messages.
+ * Types of response that API Gateway answers itself, with their default statuses.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html
  */
-const RESPONSE_TYPES = {
-  ACCESS_DENIED: { status: 403, message: "User is not authorized to access this resource" },
-  AUTHORIZER_CONFIGURATION_ERROR: { status: 500, message: null },
-  AUTHORIZER_FAILURE: { status: 500, message: null },
-  BAD_REQUEST_BODY: { status: 400, message: "Invalid request body" },
-  INTEGRATION_TIMEOUT: { status: 504, message: "Endpoint request timed out" },
-  MISSING_AUTHENTICATION_TOKEN: { status: 403, message: "Missing Authentication Token" },
-  REQUEST_TOO_LARGE: { status: 413, message: "Request Too Long" },
-  UNAUTHORIZED: { status: 401, message: "Unauthorized" },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: "Unsupported Media Type" },
-  /** Also used for a failed function and a malformed proxy response, which have no type of their own. */
-  DEFAULT_5XX: { status: 502, message: "Internal server error" },
-} as const satisfies Record<string, { status: number; message: string | null }>;
+const STATUSES = {
+  ACCESS_DENIED: 403,
+  AUTHORIZER_CONFIGURATION_ERROR: 500,
+  AUTHORIZER_FAILURE: 500,
+  BAD_REQUEST_BODY: 400,
+  INTEGRATION_TIMEOUT: 504,
+  MISSING_AUTHENTICATION_TOKEN: 403,
+  REQUEST_TOO_LARGE: 413,
+  UNAUTHORIZED: 401,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  /** Also of a failed function and a malformed response, which have no type of their own. */
+  DEFAULT_5XX: 502,
+} as const;
 
-type ResponseType = keyof typeof RESPONSE_TYPES;
+type ResponseType = keyof typeof STATUSES;
 
 interface GatewayErrorOptions {
   readonly cause?: unknown;
   /** The authorizer's context. */
   readonly context?: Readonly<Record<string, string>>;
-  /** Why, for the person who runs the service; unset: the type says it. */
+  /** Why, for the request's line; unset: the type says it. */
   readonly because?: string;
-  /** Invocation of a function that decided it, and may have logged why. */
+  /** Invocation that decided it, and may have logged why. */
   readonly invocation?: string;
 }
 
-/** An error that API Gateway answers itself, with the given type of gateway response. */
+/** An error that API Gateway answers itself. */
 export class GatewayError extends Error {
   override readonly name = "GatewayError";
   readonly type: ResponseType;
   readonly options: GatewayErrorOptions;
 
   constructor(type: ResponseType, options: GatewayErrorOptions = {}) {
-    super(RESPONSE_TYPES[type].message ?? type, options);
+    super(type, options);
     this.type = type;
     this.options = options;
   }
@@ -55,21 +55,20 @@ export interface GatewayAnswer {
 const CONTENT_TYPE = "application/json";
 const HEADER = "gatewayresponse.header.";
 
-// Strict about what is not supported here: another content type, and a header's value that is not a text.
+const VARIABLE = /\$context\.authorizer\.(\w+)/g;
+
+// Strict about what is not supported here: another content type, another variable, a header that is not a text.
 const gatewayResponse = z.object({
   ResponseType: z.string(),
   StatusCode: z.coerce.number().int().optional(),
   ResponseParameters: z.record(z.string().startsWith(HEADER), z.string().regex(/^'.*'$/)).default({}),
-  ResponseTemplates: z.strictObject({ [CONTENT_TYPE]: z.string() }),
+  ResponseTemplates: z.strictObject({
+    [CONTENT_TYPE]: z.string().refine((text) => !text.replaceAll(VARIABLE, "").includes("$")),
+  }),
 });
 
-const substitute = (text: string, variables: Readonly<Record<string, string>>): string =>
-  text.replaceAll(/\$context((?:\.[A-Za-z]\w*)+)/g, (_, path: string) => variables[path.slice(1)] ?? "");
-
 /** Answers errors with the template's gateway responses, by plain substitution of variables as in API Gateway. */
-export const gatewayResponsesOf = (
-  assembly: Assembly,
-): ((error: GatewayError, requestId: string) => GatewayAnswer) => {
+export const gatewayResponsesOf = (assembly: Assembly): ((error: GatewayError) => GatewayAnswer) => {
   const responses = new Map(
     [...assembly.resourcesOf("AWS::ApiGateway::GatewayResponse", gatewayResponse).values()].map(
       (response) => [response.ResponseType, response],
@@ -78,14 +77,10 @@ export const gatewayResponsesOf = (
   const [of4xx, of5xx] = [responses.get("DEFAULT_4XX"), responses.get("DEFAULT_5XX")];
   if (!of4xx || !of5xx)
     throw new LocalError("The template must have the gateway responses DEFAULT_4XX and 5XX.");
-  return ({ type, options: { context = {} } }, requestId) => {
-    const { status, message } = RESPONSE_TYPES[type];
+  return ({ type, options: { context = {} } }) => {
+    const status = STATUSES[type];
     const response = responses.get(type) ?? (status < 500 ? of4xx : of5xx);
-    const variables = {
-      requestId,
-      "error.messageString": JSON.stringify(message),
-      ...Object.fromEntries(Object.entries(context).map(([name, text]) => [`authorizer.${name}`, text])),
-    };
+    const template = response.ResponseTemplates[CONTENT_TYPE];
     return {
       status: response.StatusCode ?? status,
       headers: [
@@ -94,7 +89,7 @@ export const gatewayResponsesOf = (
           ([name, value]) => [name.slice(HEADER.length), value.slice(1, -1)] as const,
         ),
       ],
-      body: Buffer.from(substitute(response.ResponseTemplates[CONTENT_TYPE], variables)),
+      body: Buffer.from(template.replaceAll(VARIABLE, (_, name: string) => context[name] ?? "")),
     };
   };
 };

@@ -1,19 +1,18 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import * as z from "zod";
+import { within } from "../../lib/pause.ts";
 import { createMovedClock, type MovedClock } from "../clock/moved-clock.ts";
 import { functionsOf, stopAll, type FunctionsOptions } from "../lambda/functions.ts";
-import type { InvocationResult } from "../lambda/pool.ts";
+import type { FunctionPool, InvocationResult } from "../lambda/pool.ts";
 import { ACCOUNT } from "../lambda/assembly.ts";
 import { LocalError } from "../local-error.ts";
 import { authorizerOf } from "./authorizer.ts";
 import { compressed, readBody } from "./body.ts";
 import { GatewayError, gatewayResponsesOf, type GatewayAnswer } from "./error.ts";
 import { proxyEvent, type Exchange } from "./proxy-event.ts";
-import { readProxyResponse } from "./proxy-response.ts";
 import { createRequestLog } from "./request-log.ts";
-import { findRoute, routesOf, type Route } from "./routes.ts";
+import { findRoute, routesOf } from "./routes.ts";
 
 export interface GatewayOptions extends FunctionsOptions {
   /** Clock of the functions and of the authorizers' caches; unset: real time. */
@@ -23,11 +22,18 @@ export interface GatewayOptions extends FunctionsOptions {
 }
 
 const restApi = z.object({
-  MinimumCompressionSize: z.number().optional(),
+  MinimumCompressionSize: z.number(),
   BinaryMediaTypes: z.tuple([]).optional(),
 });
 
 const stage = z.object({ StageName: z.string(), Variables: z.record(z.string(), z.never()).optional() });
+
+/** A function's response, as the service's functions make it. */
+const proxyResponse = z.strictObject({
+  statusCode: z.int().min(100).max(599),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+});
 
 const API_ID = "local";
 
@@ -45,24 +51,6 @@ const exchangeOf = (request: IncomingMessage, receivedAt: Date, stage: string): 
     apiId: API_ID,
     stage,
   };
-};
-
-/** Result of the invocation, or an error after API Gateway's timeout. The function keeps running. */
-const withinTimeout = async (
-  invocation: Promise<InvocationResult>,
-  milliseconds: number,
-): Promise<InvocationResult> => {
-  const answered = new AbortController();
-  try {
-    return await Promise.race([
-      invocation,
-      sleep(milliseconds, undefined, { signal: answered.signal }).then(() => {
-        throw new GatewayError("INTEGRATION_TIMEOUT");
-      }),
-    ]);
-  } finally {
-    answered.abort();
-  }
 };
 
 export type Gateway = ReturnType<typeof createGateway>;
@@ -89,26 +77,34 @@ export const createGateway = (options: GatewayOptions) => {
   const respondTo = gatewayResponsesOf(assembly);
   const routes = routesOf(assembly);
 
-  const authorized = async ({ request, method, path }: Exchange, { isAuthorized }: Route) => {
-    if (!isAuthorized) return null;
-    const resource = `${API_ID}/${StageName}/${method}${path}`;
-    return authorize(request.headers, `arn:aws:execute-api:${options.region}:${ACCOUNT}:${resource}`);
+  /** @param name the beginning of its logical id */
+  const functionOf = (name: string): FunctionPool => {
+    const [, pool] = [...functions].find(([id]) => id.startsWith(name)) ?? [];
+    if (!pool) throw new LocalError(`The template has no function ${name}.`);
+    return pool;
   };
 
-  const answer = async (exchange: Exchange): Promise<GatewayAnswer> => {
+  const authorized = async (headers: IncomingHttpHeaders, { method, path }: Exchange) => {
+    const resource = `${API_ID}/${StageName}/${method}${path}`;
+    return authorize(headers, `arn:aws:execute-api:${options.region}:${ACCOUNT}:${resource}`);
+  };
+
+  const answer = async (request: IncomingMessage, exchange: Exchange): Promise<GatewayAnswer> => {
     const match = findRoute(routes, exchange.method, exchange.path);
     if (!match) throw new GatewayError("MISSING_AUTHENTICATION_TOKEN");
-    const authorizer = await authorized(exchange, match.route);
-    const body = await readBody(exchange.request, MinimumCompressionSize !== undefined);
-    const pool = functions.get(match.route.functionId);
-    if (!pool) throw new LocalError(`The template has no function ${match.route.functionId}.`);
-    const result = await withinTimeout(
-      pool.invoke(proxyEvent(exchange, match, authorizer, body)),
-      match.route.integrationTimeoutMilliseconds,
-    );
+    const authorizer = match.route.isAuthorized ? await authorized(request.headers, exchange) : null;
+    const body = await readBody(request);
+    const event = proxyEvent(exchange, match, authorizer, body);
+    const invocation = functionOf(match.route.functionId).invoke(event);
+    // The function keeps running.
+    const limit = AbortSignal.timeout(match.route.integrationTimeoutMilliseconds);
+    const result = await within(limit, invocation).catch((cause: unknown) => {
+      throw limit.aborted ? new GatewayError("INTEGRATION_TIMEOUT") : cause;
+    });
     if (result.status === "event-too-large") throw new GatewayError("REQUEST_TOO_LARGE");
     if (result.status === "failed") throw new GatewayError("DEFAULT_5XX");
-    return readProxyResponse(result.payload);
+    const { statusCode, headers, body: text } = proxyResponse.parse(result.payload);
+    return { status: statusCode, headers: Object.entries(headers), body: Buffer.from(text) };
   };
 
   return {
@@ -117,9 +113,9 @@ export const createGateway = (options: GatewayOptions) => {
       const exchange = exchangeOf(request, new Date(clock.now()), StageName);
       const { requestId, extendedRequestId, method, path } = exchange;
       let error: GatewayError | null = null;
-      const answered = await answer(exchange).catch((thrown: unknown) => {
+      const answered = await answer(request, exchange).catch((thrown: unknown) => {
         error = thrown instanceof GatewayError ? thrown : new GatewayError("DEFAULT_5XX", { cause: thrown });
-        const refusal = respondTo(error, requestId);
+        const refusal = respondTo(error);
         if (error.cause !== undefined && refusal.status >= 500) options.log(String(error.cause));
         return refusal;
       });
@@ -140,18 +136,13 @@ export const createGateway = (options: GatewayOptions) => {
       request.resume();
     },
     /**
-     * Invokes a function directly, as a schedule does. `name` is the beginning of its logical id.
+     * Invokes a function directly, as a schedule does.
      *
-     * @param invocation.logsFailure whether the reason of a failure is logged; default: true
+     * @param name the beginning of its logical id
+     * @param options.logsFailure whether the reason of a failure is logged; default: true
      */
-    invoke: async (
-      name: string,
-      invocation?: { readonly logsFailure?: boolean },
-    ): Promise<InvocationResult> => {
-      const [, pool] = [...functions].find(([id]) => id.startsWith(name)) ?? [];
-      if (!pool) throw new LocalError(`The template has no function ${name}.`);
-      return pool.invoke({}, invocation);
-    },
+    invoke: async (name: string, options?: { readonly logsFailure?: boolean }): Promise<InvocationResult> =>
+      functionOf(name).invoke({}, options),
     /** Replaces all environments and forgets the cached policies. Running invocations are ended. */
     renew: async (): Promise<void> => {
       const before = functions;

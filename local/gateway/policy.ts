@@ -1,31 +1,18 @@
 import * as z from "zod";
 
-const oneOrMore = z.union([z.string().transform((value) => [value]), z.array(z.string())]);
-
 const statement = z.strictObject({
-  Sid: z.string().optional(),
   Effect: z.enum(["Allow", "Deny"]),
-  Action: oneOrMore,
-  Resource: oneOrMore,
+  Action: z.literal("execute-api:Invoke"),
+  Resource: z.union([z.string().transform((value) => [value]), z.array(z.string())]),
 });
 
-/** Policy that an authorizer returns. Conditions and negations are not supported. */
-export const policyDocument = z.object({
-  Version: z.string(),
-  Statement: z.union([statement.transform((value) => [value]), z.array(statement)]),
-});
+/** An authorizer's policy, as far as the service's authorizer makes it. */
+export const policyDocument = z.object({ Statement: z.array(statement) });
 
-export type PolicyDocument = z.infer<typeof policyDocument>;
-
-const ACTION = "execute-api:Invoke";
-
-/** `*` matches any characters, including slashes; `?` matches one. */
-const matches = (pattern: string, value: string, flags = ""): boolean => {
-  const expression = pattern
-    .replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
-    .replaceAll("*", ".*")
-    .replaceAll("?", ".");
-  return new RegExp(`^${expression}$`, `s${flags}`).test(value);
+/** `*` matches any characters, including slashes. */
+const matches = (pattern: string, value: string): boolean => {
+  const escaped = pattern.replaceAll(/[.?+^${}()|[\]\\]/g, String.raw`\$&`);
+  return new RegExp(`^${escaped.replaceAll("*", ".*")}$`, "s").test(value);
 };
 
 /**
@@ -33,13 +20,11 @@ const matches = (pattern: string, value: string, flags = ""): boolean => {
  *
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  */
-export const allows = ({ Statement }: PolicyDocument, methodArn: string): boolean => {
+export const allows = ({ Statement }: z.infer<typeof policyDocument>, methodArn: string): boolean => {
   const effects = new Set(
-    Statement.filter(
-      ({ Action, Resource }) =>
-        Action.some((pattern) => matches(pattern, ACTION, "i")) &&
-        Resource.some((pattern) => matches(pattern, methodArn)),
-    ).map(({ Effect }) => Effect),
+    Statement.filter(({ Resource }) => Resource.some((pattern) => matches(pattern, methodArn))).map(
+      ({ Effect }) => Effect,
+    ),
   );
   return effects.has("Allow") && !effects.has("Deny");
 };

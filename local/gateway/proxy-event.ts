@@ -1,6 +1,4 @@
-import type { IncomingMessage } from "node:http";
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import type { AuthorizerContext } from "./authorizer.ts";
 import type { Route, RouteMatch } from "./routes.ts";
 import { ACCOUNT } from "../lambda/assembly.ts";
 
@@ -8,7 +6,7 @@ import { ACCOUNT } from "../lambda/assembly.ts";
 const NOT_PASSED_ON =
   /^(?:connection|content-length|expect|keep-alive|proxy-auth\w+|te|trailer|transfer-encoding|upgrade)$/i;
 
-/** The parts of a request that an event is made of. */
+/** What an event takes of a request. */
 export interface ProxiedRequest {
   /** Names and values in turn, as sent. */
   readonly rawHeaders: readonly string[];
@@ -17,9 +15,9 @@ export interface ProxiedRequest {
   readonly socket: { readonly localPort?: number | undefined };
 }
 
-/** A request with what the gateway knows about it. */
-export interface Exchange<Request extends ProxiedRequest = IncomingMessage> {
-  readonly request: Request;
+/** A request, and what the gateway knows about it. */
+export interface Exchange {
+  readonly request: ProxiedRequest;
   readonly method: string;
   /** Percent-encoded, as sent. */
   readonly path: string;
@@ -42,7 +40,7 @@ const gather = (pairs: Iterable<readonly [name: string, value: string]>): Record
 const lastOf = (gathered: Record<string, string[]>): Record<string, string> =>
   Object.fromEntries(Object.entries(gathered).map(([name, values]) => [name, values.at(-1) ?? ""]));
 
-const headersOf = ({ request, sourceIp }: Exchange<ProxiedRequest>): Record<string, string[]> => {
+const headersOf = ({ request, sourceIp }: Exchange): Record<string, string[]> => {
   const { rawHeaders } = request;
   const sent = rawHeaders
     .flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ""] as const] : []))
@@ -70,14 +68,14 @@ const logTime = (time: Date): string =>
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html
  */
 export const proxyEvent = (
-  exchange: Exchange<ProxiedRequest>,
+  exchange: Exchange,
   {
     route,
     pathParameters,
   }: Pick<RouteMatch, "pathParameters"> & {
     readonly route: Pick<Route, "resourceId" | "resourcePath">;
   },
-  authorizer: AuthorizerContext | null,
+  authorizer: Readonly<Record<string, string | number>> | null,
   body: string | null,
 ): APIGatewayProxyEvent => {
   const headers = headersOf(exchange);

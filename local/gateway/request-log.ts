@@ -2,7 +2,6 @@ import * as z from "zod";
 import { parseJson } from "../../lib/bounded-text.ts";
 import type { GatewayAnswer, GatewayError } from "./error.ts";
 
-/** An answered request, as the gateway saw it. */
 export interface AnsweredRequest {
   readonly method: string;
   readonly path: string;
@@ -13,7 +12,7 @@ export interface AnsweredRequest {
   readonly answered: GatewayAnswer;
 }
 
-/** Fields of a function's log line that give reasons. Other lines, such as metrics, have no outcome. */
+/** A function's log line, as far as it gives reasons. Other lines have no outcome. */
 const functionLine = z.object({
   outcome: z.string(),
   requestId: z.string().optional(),
@@ -57,7 +56,7 @@ const nothingText = ({ grantsNothing = [] }: FunctionLine): readonly string[] =>
       ].join(", ")} grants nothing: ${NOTHING_BECAUSE[because] ?? because}`,
   );
 
-/** Sentences for the one-word reasons in the authorizer's log. */
+/** The authorizer's one-word reasons. */
 const CREDENTIAL_BECAUSE: Readonly<Record<string, string>> = {
   malformed: "the API key is malformed",
   unknown: "the API key is unknown",
@@ -65,7 +64,7 @@ const CREDENTIAL_BECAUSE: Readonly<Record<string, string>> = {
   revoked: "the API key is revoked",
 };
 
-/** Sentences for the functions' one-word reasons not to ask a store. */
+/** The functions' one-word reasons not to ask a store. */
 const CREDENTIAL_OF_STORE_BECAUSE: Readonly<Record<string, string>> = {
   secretIsUnreadable:
     "there is no secret of the manifest's name: begin it with customer-entitlements/, or start with --secrets and a file of that name",
@@ -107,7 +106,7 @@ const requestText = (request: AnsweredRequest, line: FunctionLine | null): strin
   ].join("");
 };
 
-/** Longest wait for a function's line, which may come after its answer, and much later on a busy machine. */
+/** Longest wait for a function's line, which may come long after its answer on a busy machine. */
 const LINE_COMES_WITHIN_MILLISECONDS = 2000;
 /** Lines kept for pending answers. */
 const MOST_LINES = 1000;
@@ -130,7 +129,7 @@ export const createRequestLog = (write: (text: string) => void) => {
   };
 
   return {
-    /** Receives lines of the functions, and passes them on. */
+    /** A receiver of the functions' lines, which passes them on. */
     alsoTo:
       (next: (line: string) => void = () => undefined) =>
       (line: string): void => {
@@ -138,7 +137,7 @@ export const createRequestLog = (write: (text: string) => void) => {
         next(line);
       },
     answered: (request: AnsweredRequest): void => {
-      // Id under which a function may have logged the outcome. A refusal of the gateway's own has none.
+      // A refusal of the gateway's own has none.
       const id = request.error === null ? request.requestId : request.error.options.invocation;
       const known = lines.get(id ?? "");
       if (known !== undefined || id === undefined) {
@@ -153,7 +152,7 @@ export const createRequestLog = (write: (text: string) => void) => {
       const timer = setTimeout(settle, LINE_COMES_WITHIN_MILLISECONDS, null).unref();
       waiting.set(id, settle);
     },
-    /** Writes the requests that still wait for their function's line. Call it when the functions have stopped. */
+    /** Writes the requests that still wait; the functions have stopped. */
     end: (): void => {
       for (const settle of waiting.values()) settle(null);
     },

@@ -8,7 +8,7 @@ const resource = z.object({
     .regex(/^(?:[\w.-]+|\{\w+\})$/, "must be a fixed segment or a parameter of one segment"),
 });
 
-// Strict: a property that changes a method's behaviour and is not supported here must not be ignored silently.
+// Strict: a property that is not supported must not be ignored silently.
 const method = z.strictObject({
   RestApiId: z.string(),
   ResourceId: z.string(),
@@ -43,7 +43,6 @@ export const routesOf = (assembly: Assembly) => {
       resourcePath: pathOf(ResourceId),
       pattern: patternOf(pathOf(ResourceId)),
       resourceId: ResourceId,
-      /** Logical id of the integrated function. */
       functionId: functionIdIn(Integration.Uri),
       integrationTimeoutMilliseconds: Integration.TimeoutInMillis,
       isAuthorized: AuthorizationType === "CUSTOM",

@@ -13,10 +13,9 @@ const templateDocument = z.object({
   Parameters: z.record(z.string(), z.object({ Default: z.json().optional() })).default({}),
 });
 
-/** The parts of a CloudFormation template that the local run reads. */
 type TemplateDocument = z.infer<typeof templateDocument>;
 
-/** Merges templates. Stacks refer to each other's resources by name only; a logical id in two of them is an error. */
+/** Merges templates: stacks refer to each other's resources by name only. */
 const together = (documents: readonly TemplateDocument[]): TemplateDocument => {
   const ids = documents.flatMap(({ Resources }) => Object.keys(Resources));
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
@@ -27,7 +26,6 @@ const together = (documents: readonly TemplateDocument[]): TemplateDocument => {
   };
 };
 
-/** Reads the assembly in a folder, by the names that the CDK gives its files. */
 export const readAssembly = (folder: string): Assembly => {
   const templates = readdirSync(folder).filter((file) => file.endsWith(".template.json"));
   const documents = templates.map((file) =>
@@ -39,7 +37,7 @@ export const readAssembly = (folder: string): Assembly => {
 /** Account id in the resources' ARNs. */
 export const ACCOUNT = "123456789012";
 
-/** Logical id of the function that an ARN or API Gateway's invocation URI names. */
+/** Logical id of the function in an ARN, or in API Gateway's invocation URI. */
 export const functionIdIn = (name: string): string => {
   const id = /:function:([^/:]+)(?:\/invocations)?$/.exec(name)?.[1];
   if (id === undefined)
@@ -52,22 +50,19 @@ const isIntrinsic = (value: Record<string, Json>): boolean => {
   return others.length === 0 && name !== undefined && (name === "Ref" || name.startsWith("Fn::"));
 };
 
-/** What a template learns where it is deployed. Nothing that the local run reads of a template depends on it. */
+/** What a template learns where it is deployed, on which nothing here depends. */
 const PSEUDO_PARAMETERS: Readonly<Record<string, string>> = {
   "AWS::AccountId": ACCOUNT,
   "AWS::Partition": "aws",
   "AWS::Region": "local",
-  "AWS::StackName": "local",
-  "AWS::StackId": "local",
-  "AWS::URLSuffix": "amazonaws.com",
 };
 
 /**
- * Output of `cdk synth`: the stacks' templates merged into one, and their assets' folders. Routes, gateway errors and
- * cached policies are where most faults of a serverless service are, so what runs here is what deploys.
+ * Output of `cdk synth`: the stacks' templates, merged, and their assets' folders. Most faults of a serverless service
+ * are in routes, gateway errors and cached policies, so what runs here is what deploys.
  *
- * References resolve to the logical ids of resources. One that cannot be resolved is an error: a local run must not
- * differ silently from a deployment.
+ * References resolve to logical ids. One that cannot be resolved is an error: a local run must not differ silently from a
+ * deployment.
  */
 export class Assembly {
   readonly document: TemplateDocument;
@@ -110,24 +105,18 @@ export class Assembly {
     return resource;
   }
 
-  #resolve(value: Json): Json | undefined {
-    if (Array.isArray(value))
-      return value.map((item) => this.#resolve(item)).filter((item) => item !== undefined);
+  #resolve(value: Json): Json {
+    if (Array.isArray(value)) return value.map((item) => this.#resolve(item));
     if (typeof value !== "object" || value === null) return value;
     if (isIntrinsic(value)) return this.#intrinsic(value);
-    return Object.fromEntries(
-      Object.entries(value).flatMap(([key, item]) => {
-        const resolved = this.#resolve(item);
-        return resolved === undefined ? [] : [[key, resolved]];
-      }),
-    );
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#resolve(item)]));
   }
 
-  #intrinsic(value: Record<string, Json>): Json | undefined {
-    if (value["Ref"] === "AWS::NoValue") return undefined;
+  #intrinsic(value: Record<string, Json>): Json {
     if (typeof value["Ref"] === "string") return this.#reference(value["Ref"]);
     const [name = "", argument = null] = Object.entries(value)[0] ?? [];
-    if (name === "Fn::Sub" && typeof argument === "string") return this.#substitute(argument);
+    if (name === "Fn::Sub" && typeof argument === "string")
+      return argument.replaceAll(/\$\{([^}]+)\}/g, (_, id: string) => String(this.#reference(id)));
     const resolved = this.#resolve(argument);
     if (Array.isArray(resolved)) {
       const [first, second] = resolved;
@@ -137,13 +126,6 @@ export class Assembly {
       if (name === "Fn::Select" && Array.isArray(second)) return second[Number(first)] ?? null;
     }
     throw new LocalError(`The local run does not support ${JSON.stringify(value)} in the template.`);
-  }
-
-  #substitute(text: string): string {
-    return text.replaceAll(/\$\{([^!}][^}]*)\}/g, (_, name: string) => {
-      const [id = "", attribute] = name.split(".", 2);
-      return attribute === undefined ? String(this.#reference(id)) : this.#attribute(id, attribute);
-    });
   }
 
   #reference(name: string): Json {

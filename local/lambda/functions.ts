@@ -6,11 +6,11 @@ import { ACCOUNT, type Assembly } from "./assembly.ts";
 export interface FunctionsOptions {
   readonly assembly: Assembly;
   readonly region: string;
-  /** Local table, for the functions that have a `TABLE_NAME`. Unset: the template's name. */
+  /** Replaces `TABLE_NAME`; unset: the template's. */
   readonly tableName?: string;
-  /** Environment variables for every function, such as endpoints and credentials. They override the template's. */
+  /** Environment variables for every function, which override the template's. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Ends the access key of each function, which its logical id begins, so that nobody else can guess it; unset: nothing. */
+  /** Makes each function's access key, which its logical id begins, hard to guess; unset: it is the id. */
   readonly accessKeySuffix?: string;
   /** Receives the functions' standard error and the reasons of failures. */
   readonly log: (line: string) => void;
@@ -22,15 +22,13 @@ const lambdaFunction = z.object({
   Code: z.object({ S3Key: z.string() }),
   Handler: z.string(),
   Runtime: z.string().regex(/^nodejs/),
-  MemorySize: z.number().default(128),
-  Timeout: z.number().default(3),
-  LoggingConfig: z.object({ LogFormat: z.string(), ApplicationLogLevel: z.string() }).optional(),
-  Environment: z
-    .object({ Variables: z.record(z.string(), z.string()).default({}) })
-    .default({ Variables: {} }),
+  MemorySize: z.number(),
+  Timeout: z.number(),
+  LoggingConfig: z.object({ LogFormat: z.string(), ApplicationLogLevel: z.string() }),
+  Environment: z.object({ Variables: z.record(z.string(), z.string()) }),
 });
 
-/** Environment variables that Lambda sets itself. The credentials are placeholders, of the function's own. */
+/** Environment variables that Lambda sets itself. */
 const lambdaVariables = (
   id: string,
   { region, accessKeySuffix = "" }: FunctionsOptions,
@@ -43,10 +41,8 @@ const lambdaVariables = (
   AWS_LAMBDA_FUNCTION_NAME: id,
   AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
   AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
-  ...(logging && {
-    AWS_LAMBDA_LOG_FORMAT: logging.LogFormat,
-    AWS_LAMBDA_LOG_LEVEL: logging.ApplicationLogLevel,
-  }),
+  AWS_LAMBDA_LOG_FORMAT: logging.LogFormat,
+  AWS_LAMBDA_LOG_LEVEL: logging.ApplicationLogLevel,
   AWS_REGION: region,
   AWS_DEFAULT_REGION: region,
 });
@@ -68,7 +64,7 @@ export const functionsOf = (options: FunctionsOptions, clock: MovedClock): Map<s
         environment: {
           ...lambdaVariables(id, options, properties),
           ...Variables,
-          ...("TABLE_NAME" in Variables && tableName !== undefined && { TABLE_NAME: tableName }),
+          ...(tableName !== undefined && { TABLE_NAME: tableName }),
           ...environment,
         },
       };

@@ -4,8 +4,7 @@ import { Worker } from "node:worker_threads";
 import { Semaphore } from "async-mutex";
 import type { EnvironmentData, FailedOutcome, Invocation, Outcome } from "./worker.ts";
 
-/** A function as the template defines it. */
-export interface FunctionDefinition extends EnvironmentData {
+interface FunctionDefinition extends EnvironmentData {
   /** In milliseconds. */
   readonly timeout: number;
   readonly environment: Readonly<Record<string, string>>;
@@ -21,14 +20,13 @@ export type InvocationResult =
 const LARGEST_EVENT = 6 * 1024 * 1024;
 const LARGEST_RESULT = LARGEST_EVENT + 100;
 
-/** Environments per function; further invocations wait. Lambda would start hundreds, but a few saturate one computer. */
+/** Environments per function; further invocations wait. A few saturate one computer. */
 const MOST_ENVIRONMENTS = 10;
 
 /** Receivers of a function's output, line by line. */
-export interface FunctionStreams {
-  /** Receives standard error, and the reasons of failed invocations. */
+interface FunctionStreams {
+  /** Standard error, and the reasons of failed invocations. */
   readonly log: (line: string) => void;
-  /** Receives standard output. */
   readonly output: (line: string) => void;
 }
 
@@ -42,7 +40,7 @@ const failed = (errorType: string, errorMessage: string, trace: readonly string[
   environmentFailed: true,
 });
 
-/** One execution environment: a worker thread with the function's code, and only its environment variables. */
+/** An execution environment: a worker thread with the function's code and environment variables. */
 class Environment {
   readonly #worker: Worker;
   readonly #timeout: number;
@@ -114,8 +112,8 @@ class Environment {
 }
 
 /**
- * Runs a function as Lambda does: one request at a time per environment, idle environments reused, a new one when all are
- * busy. An environment that crashed or timed out is discarded.
+ * Runs a function as Lambda does: an environment serves one request at a time and is reused, unless it crashed or timed
+ * out. A new one starts when all are busy.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
  */

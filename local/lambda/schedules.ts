@@ -3,44 +3,40 @@ import type { InvocationResult } from "./pool.ts";
 import { functionIdIn, type Assembly } from "./assembly.ts";
 
 const rule = z.object({
-  ScheduleExpression: z.string().optional(),
-  State: z.string().default("ENABLED"),
-  Targets: z.array(z.object({ Arn: z.string() })).default([]),
+  ScheduleExpression: z.string(),
+  State: z.literal("ENABLED"),
+  Targets: z.array(z.object({ Arn: z.string() })),
 });
 
-/** Logical ids of the functions that the template's enabled schedules invoke. */
+/** Logical ids of the functions that the template's schedules invoke. */
 export const scheduledFunctionsOf = (assembly: Assembly): string[] =>
-  [...assembly.resourcesOf("AWS::Events::Rule", rule).values()]
-    .filter(({ ScheduleExpression, State }) => ScheduleExpression !== undefined && State === "ENABLED")
-    .flatMap(({ Targets }) => Targets.map(({ Arn }) => functionIdIn(Arn)));
+  [...assembly.resourcesOf("AWS::Events::Rule", rule).values()].flatMap(({ Targets }) =>
+    Targets.map(({ Arn }) => functionIdIn(Arn)),
+  );
 
 export type Schedules = ReturnType<typeof createSchedules>;
 
 /**
  * Scheduled functions. Two runs of one schedule never overlap; a failure is logged when it begins, not at each run.
  *
- * @param options.invoke invokes a function without logging its failure
+ * @param invoke invokes a function without logging its failure
  */
 export const createSchedules = (
   functionIds: readonly string[],
-  options: {
-    readonly invoke: (functionId: string) => Promise<InvocationResult>;
-    readonly log: (line: string) => void;
-  },
+  invoke: (functionId: string) => Promise<InvocationResult>,
+  log: (line: string) => void,
 ) => {
   let stopped = false;
   const running = new Map<string, Promise<void>>();
   const failures = new Map<string, string | null>();
 
   const run = async (id: string): Promise<void> => {
-    const failure = await options
-      .invoke(id)
-      .then(
-        (result) => (result.status === "failed" ? `${result.errorType}: ${result.errorMessage}` : null),
-        String,
-      );
+    const failure = await invoke(id).then(
+      (result) => (result.status === "failed" ? `${result.errorType}: ${result.errorMessage}` : null),
+      String,
+    );
     if (!stopped && failure !== null && failure !== failures.get(id))
-      options.log(`${id}, on its schedule: ${failure}`);
+      log(`${id}, on its schedule: ${failure}`);
     failures.set(id, failure);
     running.delete(id);
   };
@@ -50,7 +46,6 @@ export const createSchedules = (
   };
 
   return {
-    /** Starts every schedule that is not running. */
     start: (): void => {
       if (!stopped) for (const id of functionIds) void start(id);
     },
@@ -62,7 +57,6 @@ export const createSchedules = (
       };
       if (!stopped) await Promise.all(functionIds.map(runAgain));
     },
-    /** Resolves when no schedule is running. */
     idle: async (): Promise<void> => {
       await Promise.all(running.values());
     },

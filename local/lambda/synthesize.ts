@@ -10,12 +10,10 @@ import { readAssembly, type Assembly } from "./assembly.ts";
 const APP = fileURLToPath(new URL("default-app.ts", import.meta.url));
 
 /**
- * Synthesizes a CDK application as the CDK CLI does, in a child process that does not outlive this one, and reads the
- * assembly.
+ * Synthesizes a CDK application as the CDK CLI does, in a child process that does not outlive this one.
  *
  * @param options.folder output folder of the assembly
  * @param options.app the application's module; unset: the service, with the defaults
- * @param options.signal ends the process
  * @throws LocalError with the reason, if it fails
  */
 export const synthesize = async (options: {
@@ -24,8 +22,7 @@ export const synthesize = async (options: {
   readonly signal?: AbortSignal;
 }): Promise<Assembly> => {
   const running = promisify(execFile)(process.execPath, [options.app ?? APP], {
-    // The CDK's validation of each template takes seconds, and says nothing about a local run: `cdk synth` and the tests
-    // validate the same templates.
+    // The CDK's validation takes seconds; `cdk synth` and the tests validate the same templates.
     env: { ...process.env, CDK_OUTDIR: options.folder, CDK_VALIDATION: "false" },
     ...(options.signal && { signal: options.signal }),
   });

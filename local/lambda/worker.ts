@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { offsetIn, replaceDate } from "../clock/moved-clock.ts";
 
-/** Configuration of an execution environment. */
 export interface EnvironmentData {
   readonly codeFolder: string;
   /** `<module>.<export>`, as in Lambda. */
@@ -15,7 +14,6 @@ export interface EnvironmentData {
   readonly clock: SharedArrayBuffer;
 }
 
-/** Message that invokes the function. */
 export interface Invocation {
   readonly requestId: string;
   /** The event as JSON. */
@@ -59,7 +57,7 @@ const serve = (port: NonNullable<typeof parentPort>, data: EnvironmentData): voi
   const realNow = Date.now;
   replaceDate((now) => now() + offsetIn(data.clock));
   const loading = loadHandler(data);
-  // The first invocation reports a module that failed to load.
+  // A module that failed to load is reported by the first invocation.
   const tell = (): void => port.postMessage("started");
   void loading.then(tell, tell);
 

@@ -8,37 +8,36 @@ import { createConsole } from "../../operator/console/mount.ts";
 import type { Mount } from "../../sandbox/mount.ts";
 import { CLOCK_PATH } from "../clock/clock-endpoint.ts";
 import { isAtHand } from "../database/database.ts";
-import type { Demo } from "../demo.ts";
+import { DEMO } from "../demo.ts";
 import { ANDROID_PREFIX, IOS_PREFIX } from "../sandbox-paths.ts";
 
-export interface LocalConsoleOptions {
+interface LocalConsoleOptions {
   readonly port: number;
   readonly table: Table;
   readonly dynamoDbEndpoint: string;
   readonly masterSecret: string;
   /** Destinations beside public ones, as the functions have them. */
   readonly destinations: string;
-  readonly demo: Pick<Demo, "applicationIdentifier" | "apiKey">;
+  /** The demo application's. */
+  readonly apiKey: string;
   readonly now: () => number;
   readonly requests: LiveLines;
   readonly log: (line: string) => void;
 }
 
-/** Refuses everybody: a table on another machine may be a deployed one, which needs a token. */
+/** Refuses everybody: a table on another machine may be a deployed one. */
 const closedGuard = (port: () => number): Guard => ({
   ...openGuard(port),
   refusal: () =>
     "The table is not on this machine, and is not shown without a token: the operator's command console shows it.",
 });
 
-/**
- * The console of a local run: without a token, because its table is created here, and with both stores and the clock.
- */
+/** The console of a local run: without a token, as its table is created here, and with both stores and the clock. */
 export const createLocalConsole = (options: LocalConsoleOptions): Mount => {
-  const { port, table, masterSecret, demo, now, requests, log } = options;
+  const { port, table, masterSecret, now, requests, log } = options;
   const sandbox: ConsoleSandbox = {
-    applicationIdentifier: demo.applicationIdentifier,
-    apiKey: demo.apiKey,
+    applicationIdentifier: DEMO.applicationIdentifier,
+    apiKey: options.apiKey,
     iosStorePath: IOS_PREFIX,
     androidStorePath: ANDROID_PREFIX,
     clockPath: CLOCK_PATH,

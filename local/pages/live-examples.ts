@@ -9,7 +9,6 @@ import { DEMO } from "../demo.ts";
 
 export type LiveExamples = Awaited<ReturnType<ReturnType<typeof createLiveExamples>>>;
 
-/** Account of the examples. */
 export const EXAMPLE_ACCOUNT = "user-1";
 
 const PURCHASE = { productIdentifier: DEMO.iosSubscription, period: "P1M" };

@@ -7,8 +7,8 @@ import { answer, pathOf, type Mount } from "../../sandbox/mount.ts";
 const API = "/v1/";
 
 /**
- * Whether a host is an address, or a name that no web page's owner can point at this machine (DNS rebinding). An
- * emulator uses an address such as 10.0.2.2, a container `host.docker.internal`.
+ * Whether a host is an address (an emulator's: 10.0.2.2), or a name that no page's owner can point at this machine (DNS
+ * rebinding).
  */
 const isOfThisMachine = (host: string | undefined): boolean => {
   const name = URL.parse(`http://${host}`)?.hostname ?? "";

@@ -1,17 +1,17 @@
 import { execFile, execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { pack } from "../../client/build.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 export const NAME = "customer-entitlements-client";
 
 export const run = promisify(execFile);
 
-/** Makes a backend's folder with the packed client, as it is installed, and Express. */
+/** A backend's folder with the packed client, as it is installed, and Express, for the tests of the file. */
 export const makeBackend = (): string => {
-  const backend = mkdtempSync(join(tmpdir(), "backend-"));
+  const backend = temporaryFolder();
   pack(backend);
   const installed = join(backend, "node_modules", NAME);
   mkdirSync(installed, { recursive: true });

@@ -1,23 +1,18 @@
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { compileExamples, makeBackend, NAME, run } from "./backend.ts";
 
-let backend: string;
-beforeAll(() => {
-  backend = makeBackend();
-});
-afterAll(() => rmSync(backend, { recursive: true, force: true }));
-
-const installed = (): string => join(backend, "node_modules", NAME);
+const backend = makeBackend();
+const installed = join(backend, "node_modules", NAME);
 
 test("the package has its code, its types and no dependencies", () => {
-  const manifest = JSON.parse(readFileSync(join(installed(), "package.json"), "utf8"));
+  const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
   expect(Object.keys(manifest).filter((key) => /dependencies/i.test(key))).toEqual([]);
-  expect(readdirSync(installed()).sort()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
-  const files = readdirSync(join(installed(), "dist"));
+  expect(readdirSync(installed).sort()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
+  const files = readdirSync(join(installed, "dist"));
   expect(files).toEqual(expect.arrayContaining(["index.js", "index.d.ts", "contract.d.ts"]));
   const imported = files.flatMap((file) =>
-    [...readFileSync(join(installed(), "dist", file), "utf8").matchAll(/from "([^."][^"]*)"/g)].map(
+    [...readFileSync(join(installed, "dist", file), "utf8").matchAll(/from "([^."][^"]*)"/g)].map(
       ([, name]) => name,
     ),
   );

@@ -1,5 +1,4 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
@@ -19,12 +18,8 @@ beforeAll(async () => {
 afterAll(() => service?.stop());
 
 describe("the examples of docs/integration.md", () => {
-  let backend: string;
-  beforeAll(async () => {
-    backend = makeBackend();
-    await compileExamples(backend);
-  }, 60_000);
-  afterAll(() => rmSync(backend, { recursive: true, force: true }));
+  const backend = makeBackend();
+  beforeAll(() => compileExamples(backend), 60_000);
 
   let child: ChildProcessByStdio<null, Readable, null> | undefined;
   afterEach(() => child?.kill());

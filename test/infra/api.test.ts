@@ -198,28 +198,25 @@ const LACKING =
   "The API key does not have the scope that this endpoint requires. The key lacks: $context.authorizer.missingScopes.";
 
 test("the gateway's own answers have the contract's codes", () => {
-  const RESPONSES: Readonly<Record<string, readonly [status: number | undefined, code: ErrorCode]>> = {
-    UNAUTHORIZED: [401, "INVALID_CREDENTIAL"],
-    ACCESS_DENIED: [403, "INSUFFICIENT_SCOPE"],
-    MISSING_AUTHENTICATION_TOKEN: [404, "ROUTE_NOT_FOUND"],
-    RESOURCE_NOT_FOUND: [404, "ROUTE_NOT_FOUND"],
-    INVALID_SIGNATURE: [404, "ROUTE_NOT_FOUND"],
-    EXPIRED_TOKEN: [404, "ROUTE_NOT_FOUND"],
-    INVALID_API_KEY: [404, "ROUTE_NOT_FOUND"],
-    BAD_REQUEST_BODY: [400, "INVALID_REQUEST"],
-    BAD_REQUEST_PARAMETERS: [400, "INVALID_REQUEST"],
-    REQUEST_TOO_LARGE: [413, "REQUEST_TOO_LARGE"],
-    UNSUPPORTED_MEDIA_TYPE: [415, "UNSUPPORTED_MEDIA_TYPE"],
-    THROTTLED: [429, "TOO_MANY_REQUESTS"],
-    QUOTA_EXCEEDED: [429, "TOO_MANY_REQUESTS"],
-    AUTHORIZER_FAILURE: [500, "INTERNAL_ERROR"],
-    AUTHORIZER_CONFIGURATION_ERROR: [500, "INTERNAL_ERROR"],
-    API_CONFIGURATION_ERROR: [500, "INTERNAL_ERROR"],
-    INTEGRATION_FAILURE: [500, "INTERNAL_ERROR"],
-    INTEGRATION_TIMEOUT: [504, "INTERNAL_ERROR"],
-    DEFAULT_4XX: [undefined, "INVALID_REQUEST"],
-    DEFAULT_5XX: [undefined, "INTERNAL_ERROR"],
-  };
+  const responses = [
+    ["401 INVALID_CREDENTIAL", "UNAUTHORIZED"],
+    ["403 INSUFFICIENT_SCOPE", "ACCESS_DENIED"],
+    [
+      "404 ROUTE_NOT_FOUND",
+      "MISSING_AUTHENTICATION_TOKEN RESOURCE_NOT_FOUND INVALID_SIGNATURE EXPIRED_TOKEN INVALID_API_KEY",
+    ],
+    ["400 INVALID_REQUEST", "BAD_REQUEST_BODY BAD_REQUEST_PARAMETERS"],
+    ["413 REQUEST_TOO_LARGE", "REQUEST_TOO_LARGE"],
+    ["415 UNSUPPORTED_MEDIA_TYPE", "UNSUPPORTED_MEDIA_TYPE"],
+    ["429 TOO_MANY_REQUESTS", "THROTTLED QUOTA_EXCEEDED"],
+    [
+      "500 INTERNAL_ERROR",
+      "AUTHORIZER_FAILURE AUTHORIZER_CONFIGURATION_ERROR API_CONFIGURATION_ERROR INTEGRATION_FAILURE",
+    ],
+    ["504 INTERNAL_ERROR", "INTEGRATION_TIMEOUT"],
+    ["undefined INVALID_REQUEST", "DEFAULT_4XX"],
+    ["undefined INTERNAL_ERROR", "DEFAULT_5XX"],
+  ].flatMap(([answer, types = ""]) => types.split(" ").map((type) => [type, answer]));
   const shown = ofType("AWS::ApiGateway::GatewayResponse", production).map(([, { Properties }]) => {
     const { ResponseType, StatusCode, ResponseTemplates, ResponseParameters } = Properties;
     const { error, message } = JSON.parse(ResponseTemplates["application/json"]);
@@ -227,7 +224,7 @@ test("the gateway's own answers have the contract's codes", () => {
     expect(message).toBe(ResponseType === "ACCESS_DENIED" ? LACKING : ERRORS[error as ErrorCode].message);
     const isLater = StatusCode === "429";
     expect(ResponseParameters?.["gatewayresponse.header.Retry-After"]).toBe(isLater ? "'5'" : undefined);
-    return [ResponseType, [StatusCode === undefined ? undefined : Number(StatusCode), error]];
+    return [ResponseType, `${StatusCode} ${error}`];
   });
-  expect(Object.fromEntries(shown)).toEqual(RESPONSES);
+  expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(responses));
 });

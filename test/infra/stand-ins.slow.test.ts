@@ -15,7 +15,7 @@ import { connect } from "../../infra/bundling/stand-ins/http2.ts";
 import { stringify } from "../../infra/bundling/stand-ins/qs.ts";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { BUNDLING } from "../../infra/bundling/bundled-code.ts";
-import { ENTRIES, entryOf } from "../../infra/bundling/entries.ts";
+import { ENTRIES } from "../../infra/bundling/entries.ts";
 
 const functions = Object.keys(ENTRIES);
 
@@ -42,7 +42,7 @@ test.each(functions)("%s holds no replaced module, no dynamic import and no late
   const { metafile, outputFiles } = await build({
     ...BUNDLING,
     minify: false,
-    entryPoints: [`functions/${entryOf(name)}`],
+    entryPoints: [`functions/${ENTRIES[name]}`],
     write: false,
     metafile: true,
   });

@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DEMO } from "../../local/demo.ts";
 import type { WholeService } from "../../testing/support/local-gateway.ts";
 import type { RunCommand } from "../support/local-operator.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Any JSON; reading a path that does not exist fails the test. */
 export type Json = ReturnType<typeof JSON.parse>;
@@ -63,6 +63,8 @@ export const calling = ({ address, demo }: WholeService) => {
   };
 };
 
+const manifests = temporaryFolder();
+
 export const BOAT_PRODUCT = { productIdentifier: "pro", basePlanIdentifier: "yearly" };
 
 /** Issues an API key of an application. */
@@ -77,8 +79,7 @@ export const keyOfAnApplication = async (
   packageName: string,
   secret: string,
 ): Promise<string> => {
-  const folder = mkdtempSync(join(tmpdir(), "boats-"));
-  const file = join(folder, "manifest.json");
+  const file = join(manifests, "manifest.json");
   writeFileSync(
     file,
     JSON.stringify({
@@ -89,7 +90,6 @@ export const keyOfAnApplication = async (
     }),
   );
   await operator("application", "apply", file, "--yes");
-  rmSync(folder, { recursive: true });
   const application = (await operator("application", "find", packageName)).trim();
   return issueKey(operator, application, "customers:write");
 };

@@ -1,29 +1,28 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DEMO } from "../../local/demo.ts";
-import { close, listen } from "../../local/server.ts";
 import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
 import { fingerprintOf, makeChain, signJws, type SigningChain } from "../../sandbox/ios-store/signing.ts";
 import { appTransactionPayload, newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
 import { startWholeService } from "../../testing/support/local-gateway.ts";
+import { serve } from "../../testing/support/serve.ts";
 import { operatorOf } from "../support/local-operator.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { calling, keyOfAnApplication, SUBSCRIPTION } from "./calling.ts";
 
 /** A publisher API, a root and a folder of secrets that a local run is given. */
 const android = createAndroidPublisherSandbox({ now: Date.now, prefix: "/given" });
-const publisher = createServer((request, response) => void android.handle(request, response));
+const publisher = await serve(android.handle);
 const chain = makeChain();
-const folder = mkdtempSync(join(tmpdir(), "secrets-"));
+const folder = temporaryFolder();
 const SECRET = "customer-entitlements/boats";
 
 mkdirSync(join(folder, "customer-entitlements"));
 writeFileSync(join(folder, SECRET), "not a service account");
 const requests: string[] = [];
 const service = await startWholeService({
-  androidPublisherUrl: `http://127.0.0.1:${await listen(publisher, 0)}/given`,
+  androidPublisherUrl: `${publisher.address}/given`,
   trustedRoots: fingerprintOf(chain.root),
   secretsFolder: folder,
   onRequest: (line) => void requests.push(line),
@@ -31,8 +30,7 @@ const service = await startWholeService({
 });
 afterAll(async () => {
   await service.stop();
-  await close(publisher);
-  rmSync(folder, { recursive: true });
+  await publisher.stop();
 });
 
 const { post, buyOnIos, linkOnAndroid } = calling(service);

@@ -1,25 +1,23 @@
 import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import getPort from "get-port";
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { ANY_CREDENTIALS, ANY_REGION } from "../../local/database/dynamodb-local.ts";
 import { close, listen } from "../../local/server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const START = fileURLToPath(new URL("../../local/start.ts", import.meta.url));
 
-const folder = mkdtempSync(join(tmpdir(), "start-"));
 const running = new Set<ChildProcess>();
-
 afterAll(() => {
   for (const child of running) child.kill("SIGKILL");
-  rmSync(folder, { recursive: true, force: true });
 });
+const folder = temporaryFolder();
 
 interface Ended {
   readonly exitCode: number | null;
@@ -159,13 +157,15 @@ test("it serves, stops with exit code 0, and restarts with its data", async () =
   expect(await leftBy(environment)).toEqual([]);
 }, 240_000);
 
+const leftovers = temporaryFolder();
+
 /** Process of the database that a data folder's lock names. */
 const databaseOf = (data: string): number =>
   Number(readFileSync(join(data, ".in-use-by"), "utf8").split("\n")[1]);
 
 test("an exported address is used; a killed run's database is found", async () => {
   // What a killed run leaves besides is not looked for: its temporary folder.
-  const own = { ...(await ports()), TMPDIR: mkdtempSync(join(tmpdir(), "killed-")) };
+  const own = { ...(await ports()), TMPDIR: leftovers };
   const environment = { ...own, AWS_ENDPOINT_URL_DYNAMODB: `http://127.0.0.1:${own.DYNAMODB_PORT}` };
   const data = join(folder, "killed");
   const first = start(environment, "--data", data);
@@ -195,7 +195,6 @@ test("an exported address is used; a killed run's database is found", async () =
     refusal(new RegExp(`^The database in ${data}/dynamodb is damaged; restore it, remove that folder `)),
   );
   expect(readdirSync(data)).not.toContain(".in-use-by");
-  rmSync(own.TMPDIR, { recursive: true });
 }, 240_000);
 
 const hasTable = async (port: number): Promise<boolean> => {

@@ -1,11 +1,11 @@
 import { buildSync } from "esbuild";
 import { BUNDLING } from "../../infra/bundling/bundled-code.ts";
-import { entryOf } from "../../infra/bundling/entries.ts";
+import { ENTRIES } from "../../infra/bundling/entries.ts";
 import { sourceLocation } from "../../tools/source-location.ts";
 
 test("a position in a function's bundle maps to its source", () => {
   const folder = "read-account-entitlements";
-  const entryPoints = [`functions/${entryOf(folder)}`];
+  const entryPoints = [`functions/${ENTRIES[folder]}`];
   const { outputFiles } = buildSync({ ...BUNDLING, entryPoints, outfile: "index.cjs", write: false });
   const lines = outputFiles[0]?.text.split("\n") ?? [];
   const line = lines.findIndex((text) => text.includes("does not match its schema."));

@@ -3,7 +3,7 @@ import { jest } from "@jest/globals";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import { endpoint } from "../../../functions/http/endpoint.ts";
-import { observe } from "../../../functions/observability/observe.ts";
+import { observer } from "../../../functions/observability/observe.ts";
 import { apiGatewayEvent } from "../../../testing/index.ts";
 
 const APPLICATION = applicationId("0198c0de-0000-7000-8000-000000000001");
@@ -25,10 +25,10 @@ test("concurrent requests of one environment have observations of their own", as
     endpoints.receiveAndroidStoreNotification,
     async ({ request: { message = {} } }) => {
       const purchases = (message.data ?? "").length;
-      observe({ kind: "facts-resolved", application: APPLICATION, purchases });
+      observer.factsResolved(APPLICATION, purchases);
       await new Promise<void>((resolve) => void waiting.push(resolve));
-      observe({ kind: "transactions-verified", transactions: purchases });
-      if (purchases === 4) observe({ kind: "conflict-retried" });
+      observer.transactionsVerified(purchases);
+      if (purchases === 4) observer.conflictRetried();
       return {};
     },
   );
@@ -51,7 +51,7 @@ test("concurrent requests of one environment have observations of their own", as
 });
 
 test("an invocation that is no request keeps nothing for the next one", async () => {
-  observe({ kind: "transactions-verified", transactions: 99 });
+  observer.transactionsVerified(99);
   const handler = endpoint(endpoints.receiveIosStoreNotification, async () => ({}));
   const event = apiGatewayEvent("receiveIosStoreNotification", { body: { signedPayload: "a" } });
   await handler(event, {} as Context);

@@ -1,6 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   GetSecretValueCommand,
@@ -9,9 +7,10 @@ import {
 } from "@aws-sdk/client-secrets-manager";
 import { createSecretsManager } from "../../../local/aws/secrets-manager.ts";
 import { createTokenService } from "../../../local/aws/token-service.ts";
-import { close, listen } from "../../../local/server.ts";
+import { serve } from "../../../testing/support/serve.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const parent = mkdtempSync(join(tmpdir(), "secrets-"));
+const parent = temporaryFolder();
 const folder = join(parent, "folder");
 mkdirSync(join(folder, "trails"), { recursive: true });
 writeFileSync(join(folder, "trails", "play"), '{"type":"service_account"}\n');
@@ -24,16 +23,10 @@ const secrets = createSecretsManager(
   (accessKey) => accessKey === "function",
 );
 const mounts = [secrets, createTokenService()];
-const server = createServer((request, response) => {
-  void (async () => {
-    for (const mount of mounts) if (await mount(request, response)) return;
-  })();
+const { address, stop } = await serve(async (request, response) => {
+  for (const mount of mounts) if (await mount(request, response)) return;
 });
-const address = `http://127.0.0.1:${await listen(server, 0)}`;
-afterAll(async () => {
-  await close(server);
-  rmSync(parent, { recursive: true, force: true });
-});
+afterAll(stop);
 
 /** What a client with this access key is answered: the secret's text, or the error's name. */
 const sent = async (

@@ -1,9 +1,8 @@
-import { createServer } from "node:http";
 import { createClockEndpoint } from "../../../local/clock/clock-endpoint.ts";
 import { createMovedClock } from "../../../local/clock/moved-clock.ts";
 import { ImpossibleMove } from "../../../local/clock/timekeeper.ts";
-import { close, listen } from "../../../local/server.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
+import { serve } from "../../../testing/support/serve.ts";
 
 const NOW = Date.parse("2026-01-31T12:00:00Z");
 
@@ -27,9 +26,8 @@ const endpoint = createClockEndpoint({
   log: (line) => void logged.push(line),
 });
 
-const server = createServer((request, response) => void endpoint(request, response));
-const address = `http://127.0.0.1:${await listen(server, 0)}`;
-afterAll(() => close(server));
+const { address, stop } = await serve(endpoint);
+afterAll(stop);
 beforeEach(() => {
   asked.length = 0;
   logged.length = 0;

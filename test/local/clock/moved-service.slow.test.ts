@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SCHEDULED_FUNCTIONS } from "../../../infra/other-functions.ts";
@@ -7,15 +6,13 @@ import { DAY, HOUR } from "../../../lib/duration.ts";
 import { DEMO } from "../../../local/demo.ts";
 import { assemblyFolder, startWholeService } from "../../../testing/support/local-gateway.ts";
 import { operatorOf } from "../../support/local-operator.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { calling, issueKey } from "../calling.ts";
 import { FUNCTIONS_APP } from "../functions/modules.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "moved-service-"));
+const folder = temporaryFolder();
 const service = await startWholeService();
-afterAll(async () => {
-  await service.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(service.stop);
 
 const { read, move, buyOnIos, linkOnIos, buyOnAndroid, linkOnAndroid } = calling(service);
 

@@ -1,15 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openDataFolder } from "../../../local/database/data-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "data-folder-"));
+const folder = temporaryFolder();
 const lock = join(folder, ".in-use-by");
-
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
 
 test("a folder is held until it is released", () => {
   const held = openDataFolder(folder);

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const MODULE = new URL("../../../local/database/dynamodb-local.ts", import.meta.url).href;
 
@@ -11,30 +11,24 @@ const FAKE_DOCKER = `#!/bin/sh
 echo "$@" >> "$(dirname "$0")/words"
 `;
 
+const bin = temporaryFolder();
+writeFileSync(join(bin, "docker"), FAKE_DOCKER, { mode: 0o755 });
+writeFileSync(join(bin, "java"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+
 test.each([null, "/somewhere"])(
   "in Docker, the database of the folder %j is published on loopback alone",
   async (folder) => {
-    const bin = mkdtempSync(join(tmpdir(), "docker-"));
-    writeFileSync(join(bin, "docker"), FAKE_DOCKER);
-    writeFileSync(join(bin, "java"), "#!/bin/sh\nexit 1\n");
-    for (const name of ["docker", "java"]) chmodSync(join(bin, name), 0o755);
     const start = `import { startDynamoDbLocal } from ${JSON.stringify(MODULE)};
       await startDynamoDbLocal(${JSON.stringify({ port: 8123, folder })}).catch(({ message }) => console.log(message));`;
-    try {
-      const { stdout } = await promisify(execFile)(
-        process.execPath,
-        ["--input-type=module", "--eval", start],
-        { env: { ...process.env, PATH: [bin, process.env["PATH"]].join(delimiter) } },
-      );
-      expect(stdout).toContain("ended before it was ready");
-      const words = readFileSync(join(bin, "words"), "utf8").split("\n");
-      const run = words.find((line) => line.startsWith("run ")) ?? "";
-      expect(/--publish (\S+)/.exec(run)?.[1]).toBe("127.0.0.1:8123:8000");
-      expect(run).toContain(folder === null ? "-inMemory" : "-dbPath /home/dynamodblocal/db");
-      expect(run).toContain("-sharedDb");
-    } finally {
-      rmSync(bin, { recursive: true, force: true });
-    }
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", start], {
+      env: { ...process.env, PATH: [bin, process.env["PATH"]].join(delimiter) },
+    });
+    expect(stdout).toContain("ended before it was ready");
+    const words = readFileSync(join(bin, "words"), "utf8").split("\n");
+    const run = words.findLast((line) => line.startsWith("run ")) ?? "";
+    expect(/--publish (\S+)/.exec(run)?.[1]).toBe("127.0.0.1:8123:8000");
+    expect(run).toContain(folder === null ? "-inMemory" : "-dbPath /home/dynamodblocal/db");
+    expect(run).toContain("-sharedDb");
   },
   60_000,
 );

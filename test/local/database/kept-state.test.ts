@@ -1,19 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DAY } from "../../../lib/duration.ts";
 import { createMovedClock } from "../../../local/clock/moved-clock.ts";
 import { openDataFolder } from "../../../local/database/data-folder.ts";
 import { createKeeper, keptOffset, STORE_FILES } from "../../../local/database/kept-state.ts";
 import type { TimedStore } from "../../../sandbox/clock.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const DAY = 86_400_000;
-
-const path = mkdtempSync(join(tmpdir(), "kept-"));
+const path = temporaryFolder();
 const folder = openDataFolder(path);
-afterAll(() => {
-  folder.release();
-  rmSync(path, { recursive: true, force: true });
-});
 
 const aStore = (save: () => string): TimedStore => ({
   nextEventAt: () => null,

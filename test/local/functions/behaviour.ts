@@ -8,7 +8,11 @@ export type Behaviour =
   | { readonly do: "wait"; readonly milliseconds: number }
   | { readonly do: "throw" | "crash" | "exit" };
 
-const json = (body: unknown): APIGatewayProxyResult => ({ statusCode: 200, body: JSON.stringify(body) });
+const json = (body: unknown): APIGatewayProxyResult => ({
+  statusCode: 200,
+  headers: { "Content-Type": "application/json" },
+  body: JSON.stringify(body),
+});
 
 const later = async (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds));

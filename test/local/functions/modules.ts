@@ -1,9 +1,8 @@
 import { fileURLToPath } from "node:url";
-import { entryOf } from "../../../infra/bundling/entries.ts";
 
 /** The service's stack with functions that the tests control. */
 export const FUNCTIONS_APP = fileURLToPath(new URL("../functions-app.ts", import.meta.url));
 
 /** Module that stands in for a function: one for the authorizer, one for all endpoints, one for all schedules. */
-export const standInOf = (name: string): string =>
-  fileURLToPath(new URL(entryOf(name).replace(/s\/.*/, ".ts"), import.meta.url));
+export const standInOf = (entry: string): string =>
+  fileURLToPath(new URL(entry.replace(/s\/.*/, ".ts"), import.meta.url));

@@ -7,7 +7,7 @@ import {
   withProperties,
   type TestGateway,
 } from "../../../testing/support/local-gateway.ts";
-import { asking, eventOf, jsonOf, refusal, shownBy, SYNCHRONIZE } from "./asking.ts";
+import { asking, eventOf, refusal, shownBy, SYNCHRONIZE } from "./asking.ts";
 
 const MEGABYTE = 1024 * 1024;
 const FAILED = refusal(502, "INTERNAL_ERROR");
@@ -96,28 +96,20 @@ describe("a function's answer", () => {
     const answer = await behave({
       do: "answer",
       with: {
-        statusCode: "418",
-        headers: { "X-One": "1", "X-Number": 2, "Content-Type": "text/plain" },
-        multiValueHeaders: { "X-Two": ["a", "b"], "x-one": ["3"] },
+        statusCode: 418,
+        headers: { "X-One": "1", "Content-Type": "text/plain" },
         body: "short and stout",
       },
     });
     expect([answer.status, answer.body.toString()]).toEqual([418, "short and stout"]);
-    expect(answer.headers).toMatchObject({
-      "x-one": "3",
-      "x-number": "2",
-      "x-two": "a, b",
-      "content-type": "text/plain",
-      "content-length": "15",
-    });
-    const untyped = await behave({ do: "answer", with: { statusCode: 204 } });
-    expect([untyped.status, untyped.headers["content-type"]]).toEqual([204, "application/json"]);
+    const headers = { "x-one": "1", "content-type": "text/plain", "content-length": "15" };
+    expect(answer.headers).toMatchObject(headers);
   });
 
   test.each<[string, Behaviour]>([
     ["is nothing", { do: "answer", with: null }],
-    ["has an invalid status", { do: "answer", with: { statusCode: 1000 } }],
-    ["has an invalid header", { do: "answer", with: { statusCode: 200, headers: { "X-Bad": "a\nb" } } }],
+    ["has an invalid status", { do: "answer", with: { statusCode: 1000, headers: {}, body: "" } }],
+    ["has other members", { do: "answer", with: { statusCode: 200, headers: {}, body: "", cookies: [] } }],
     ["is over Lambda's 6 MB", { do: "repeat", length: 6 * MEGABYTE + 100 }],
     ["is an error", { do: "throw" }],
     ["is a crash", { do: "crash" }],
@@ -145,21 +137,14 @@ test("a function has as long as the integration: 504", async () => {
   expect(shownBy(late)).toEqual(refusal(504, "INTERNAL_ERROR"));
 });
 
-test("gateway responses substitute $context, and fall back to DEFAULT_4XX or DEFAULT_5XX", async () => {
+test("gateway responses fall back to DEFAULT_4XX or DEFAULT_5XX", async () => {
   const other = await another({
     "AWS::ApiGateway::GatewayResponse": ({ ResponseType, ...given }) => ({
       ...given,
       ResponseType: String(ResponseType).startsWith("DEFAULT") ? ResponseType : "QUOTA_EXCEEDED",
-      ResponseTemplates: {
-        "application/json": `{"said":$context.error.messageString,"id":"$context.requestId","none":"$context.no.such"}`,
-      },
     }),
   });
-  const answer = await other.send("GET", "/nowhere");
-  expect([answer.status, jsonOf(answer)]).toEqual([
-    403,
-    { said: "Missing Authentication Token", id: answer.headers["x-amzn-requestid"], none: "" },
-  ]);
+  expect(shownBy(await other.send("GET", "/nowhere"))).toEqual(refusal(403, "INVALID_REQUEST"));
   expect((await other.behave({ do: "throw" })).status).toBe(502);
 });
 
@@ -168,6 +153,7 @@ test.each([
   ["AWS::ApiGateway::Method", { RequestValidatorId: "validator" }],
   ["AWS::ApiGateway::Resource", { PathPart: "{proxy+}" }],
   ["AWS::ApiGateway::Authorizer", { Type: "REQUEST" }],
+  ["AWS::ApiGateway::GatewayResponse", { ResponseTemplates: { "application/json": "$context.requestId" } }],
   ["AWS::Lambda::Function", { Handler: { "Fn::ImportValue": "elsewhere" } }],
 ])("a template's unsupported property is refused: %s %j", async (type, change) => {
   await expect(another({ [type]: (given) => ({ ...given, ...change }) })).rejects.toMatchObject({

@@ -72,12 +72,10 @@ describe("the authorizer", () => {
     expect(shownBy(await read(bearer(key)))).toEqual(refusal(status, code));
   });
 
-  const ANDROID_LINK = "/v1/customers/android-store/link";
   const READ = "/v1/customers/somebody/entitlements";
   test.each<[policy: string, key: string, allowed: [string, string], denied: [string, string]]>([
     ["allows one route", "4", ["GET", READ], ["POST", LINK]],
     ["allows all and denies links", "5", ["GET", READ], ["POST", LINK]],
-    ["has question marks for characters", "6", ["POST", LINK], ["POST", ANDROID_LINK]],
   ])("whose policy %s: 403 elsewhere", async (_, key, allowed, denied) => {
     const headers = { authorization: bearer(key).replace("Bearer", "bEARER ") };
     expect((await send(...allowed, { headers })).status).toBe(200);
@@ -96,9 +94,6 @@ describe("the authorizer", () => {
     expect(first.requestContext.authorizer).toEqual({
       principalId: "somebody",
       integrationLatency: expect.any(Number),
-      text: "a",
-      number: "7",
-      truth: "true",
       missingScopes: "moon:visit",
       invocations: expect.any(String),
       authorizationToken: authorization,

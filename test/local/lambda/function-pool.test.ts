@@ -1,19 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DAY } from "../../../lib/duration.ts";
 import { createMovedClock, type MovedClock } from "../../../local/clock/moved-clock.ts";
 import { FunctionPool } from "../../../local/lambda/pool.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const TIMEOUT = 10_000;
 
-const codeFolder = mkdtempSync(join(tmpdir(), "function-"));
+const codeFolder = temporaryFolder();
 const pools: FunctionPool[] = [];
 afterEach(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool.stop()));
 });
-afterAll(() => rmSync(codeFolder, { recursive: true, force: true }));
 
 let made = 0;
 const log: string[] = [];

@@ -1,4 +1,4 @@
-import { recentShare } from "../../../functions/observability/troubles.ts";
+import { recentShare } from "../../../functions/observability/write-invocation.ts";
 
 test.each([
   ["the first request is all of them", [1], 1],
