@@ -34,12 +34,11 @@ type AppTransactionFields = Readonly<z.output<ReturnType<typeof schema>>>;
 export interface AppTransaction extends AppTransactionFields, Signed {}
 
 export const appTransactionKind: PayloadKind<AppTransactionFields> = {
-  has: ["bundleId", "receiptType", "receiptCreationDate"],
   // Fields of transactions, renewal info and notifications.
   lacks: ["transactionId", "originalTransactionId", "autoRenewStatus", "notificationType"],
   environment: ({ receiptType }) => receiptType,
   signedAt: "receiptCreationDate",
-  schema: { "app-store": schema, xcode: schema },
+  schema,
 };
 
 export interface AcceptedAppTransactions {

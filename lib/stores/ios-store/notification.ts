@@ -125,12 +125,11 @@ const environmentOf = (payload: JsonObject): unknown => {
 };
 
 export const notificationKind: PayloadKind<NotificationFields> = {
-  has: ["notificationType"],
   // Fields of transactions, app transactions and renewal info.
   lacks: ["transactionId", "originalTransactionId", "receiptType", "autoRenewStatus"],
   environment: environmentOf,
   signedAt: "signedDate",
-  schema: { "app-store": schema, xcode: schema },
+  schema,
 };
 
 /**

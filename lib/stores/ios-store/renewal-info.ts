@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { renewedPurchase, type Purchase } from "../../entitlements/purchase.ts";
-import type { Instant } from "../../entitlements/time.ts";
+import { once } from "../../once.ts";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
-import { bySigner, identifierOrNull, name, storeIdentifier } from "./fields.ts";
+import { identifierOrNull, name, storeIdentifier, time } from "./fields.ts";
 import { lineageKeyOf } from "./purchases.ts";
 import type { PayloadKind, Signed } from "./signatures/signed-payload.ts";
 import type { Transaction } from "./transaction.ts";
@@ -22,15 +22,15 @@ export const isGraceStatus = (status: unknown): boolean => status === GRACE_STAT
 const RENEWS = 1;
 
 /** An optional field may also be null, which means absent. */
-const schemaWith = (time: z.ZodMiniType<Instant>) =>
+const schema = once(() =>
   z.pipe(
     z.object({
       originalTransactionId: storeIdentifier(),
       productId: name(),
       autoRenewProductId: z.nullish(name()),
       autoRenewStatus: z.int(),
-      renewalDate: z.nullish(time),
-      gracePeriodExpiresDate: z.nullish(time),
+      renewalDate: z.nullish(time()),
+      gracePeriodExpiresDate: z.nullish(time()),
       isInBillingRetryPeriod: z.nullish(z.boolean()),
       expirationIntent: z.nullish(z.int()),
       appTransactionId: z.nullish(storeIdentifier()),
@@ -47,9 +47,10 @@ const schemaWith = (time: z.ZodMiniType<Instant>) =>
       isInBillingRetry: written.isInBillingRetryPeriod === true,
       expirationIntent: written.expirationIntent ?? null,
     })),
-  );
+  ),
+);
 
-type RenewalInfoFields = Readonly<z.output<ReturnType<typeof schemaWith>>>;
+type RenewalInfoFields = Readonly<z.output<ReturnType<typeof schema>>>;
 
 /**
  * Renewal info: the App Store's signed statement on a subscription's next renewal. It carries no bundle, so it names nobody: it
@@ -66,12 +67,11 @@ export interface StatedRenewalInfo extends RenewalInfo {
 }
 
 export const renewalInfoKind: PayloadKind<RenewalInfoFields> = {
-  has: ["originalTransactionId", "productId", "autoRenewStatus", "environment"],
   // Fields of transactions, app transactions and notifications.
   lacks: ["transactionId", "purchaseDate", "receiptType", "notificationType"],
   environment: ({ environment }) => environment,
   signedAt: "signedDate",
-  schema: bySigner(schemaWith),
+  schema,
 };
 
 /**
