@@ -164,8 +164,8 @@ export const observedAndroidStore = (
     voidedPurchases: timed(store.voidedPurchases),
     acknowledge: async (androidPackage, pending) => {
       const answer = await store.acknowledge(androidPackage, pending);
-      if (answer.outcome === "due") {
-        const { because, status, reason } = answer;
+      if (answer.outcome !== "acknowledged") {
+        const { outcome: because, status, reason } = answer;
         observe({ kind: "acknowledgement-due", because, status, reason });
       }
       return answer;

@@ -90,7 +90,7 @@ const verifyPurchase = async (
       throw new ServiceError("INVALID_PURCHASE");
     case "unavailable":
     case "credential-rejected":
-      throw new UnansweredLookUpError(answer);
+      throw new UnansweredLookUpError(answer, context.ports.now());
   }
 };
 

@@ -1,16 +1,17 @@
 import type { AndroidStoreConfiguration, Application } from "../../applications/application.ts";
 import { ServiceError } from "../../contract/errors.ts";
+import { SECOND } from "../../duration.ts";
 import { isRevoked, productKindOf, referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type {
   AndroidPurchaseRequest,
   AndroidStore,
   AndroidStoreAnswer,
-  UnansweredLookUp,
 } from "../../stores/android-store/android-store.ts";
 import { isTransient } from "../../stores/android-store/failure.ts";
 import { purchaseKeyOfToken, purchasesOfToken } from "../../stores/android-store/purchase-token.ts";
 import { provenPurchaseOf, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
+import type { StoreFailure } from "../../stores/store-client.ts";
 import { isOfErased, type AndroidStoreSource, type FactsOrigin } from "../asking/ask.ts";
 import type { AskQueues } from "../asking/ask-queue.ts";
 import type { KnownFacts } from "./customer-table.ts";
@@ -95,7 +96,7 @@ const READ = 200;
  * Whether the fault may be this one purchase's and permanent: its answer cannot be parsed, or refuses the request for a
  * reason that is unknown here. Without a reason, it may be a proxy's own answer.
  */
-export const isOfThisPurchase = ({ outcome, status, reason }: UnansweredLookUp): boolean =>
+export const isOfThisPurchase = ({ outcome, status, reason }: StoreFailure): boolean =>
   status === READ ||
   (outcome === "unavailable" &&
     status !== null &&
@@ -105,12 +106,12 @@ export const isOfThisPurchase = ({ outcome, status, reason }: UnansweredLookUp):
 
 /** A look-up without a result: the Android store did not answer, or refused the credential. Fails the request. */
 export class UnansweredLookUpError extends ServiceError {
-  readonly answer: UnansweredLookUp;
+  readonly answer: StoreFailure;
 
-  constructor(answer: UnansweredLookUp) {
-    if (answer.outcome === "unavailable")
-      super("STORE_UNAVAILABLE", { retryAfterSeconds: answer.retryAfterSeconds });
-    else super("STORE_REJECTED_CREDENTIAL");
+  constructor(answer: StoreFailure, now: Instant) {
+    if (answer.outcome === "credential-rejected") super("STORE_REJECTED_CREDENTIAL");
+    else if (answer.retryAt === null) super("STORE_UNAVAILABLE");
+    else super("STORE_UNAVAILABLE", { retryAfterSeconds: Math.ceil((answer.retryAt - now) / SECOND) });
     this.answer = answer;
   }
 }
@@ -183,7 +184,7 @@ const storeAndAcknowledge = async (
   const stored = await storeFacts(ports, application, facts, claim, learn);
   if (due === null || stored.toAcknowledge === null) return { ...stored, isAcknowledged: null };
   const { outcome } = await ports.androidStore.acknowledge(configuration, due);
-  if (outcome === "due") return { ...stored, isAcknowledged: false };
+  if (outcome !== "acknowledged") return { ...stored, isAcknowledged: false };
   // It is pending in the table by now, so a failure here loses nothing.
   const { asked, askOnceAcknowledged } = stored.toAcknowledge;
   await ports.asks
