@@ -1,7 +1,10 @@
 import { HOUR, MINUTE, SECOND } from "../../../duration.ts";
 import type { Instant } from "../../../entitlements/time.ts";
-import type { AndroidPackage, AndroidStore } from "../../../stores/android-store/android-store.ts";
-import type { AndroidOrders } from "../../../stores/android-store/orders.ts";
+import type {
+  AndroidOrderStore,
+  AndroidPackage,
+  AndroidStore,
+} from "../../../stores/android-store/android-store.ts";
 import type {
   AppStoreAnswer,
   AppStoreApp,
@@ -11,8 +14,7 @@ import type {
 
 export interface ImportStores {
   readonly appStore: Pick<AppStoreServer, "subscriptionStatuses" | "transactionHistory"> & AppTransactions;
-  readonly androidStore: Pick<AndroidStore, "lookUp" | "acknowledge">;
-  readonly orders: AndroidOrders;
+  readonly androidStore: Pick<AndroidStore, "lookUp" | "acknowledge"> & AndroidOrderStore;
 }
 
 /** A store's answer, so far as the pace depends on it. */
@@ -107,7 +109,7 @@ export type Gates = ReadonlyMap<string, Pick<Gate, "isStopped" | "pausedUntil">>
 
 /** The same stores, each bundle and package at its own pace. Apple's sandbox takes a tenth of the requests. */
 export const pacedStores = (
-  { appStore, androidStore, orders }: ImportStores,
+  { appStore, androidStore }: ImportStores,
   clock: Clock,
   perSecond: number,
 ): { readonly stores: ImportStores; readonly gates: Gates } => {
@@ -138,9 +140,9 @@ export const pacedStores = (
       },
       androidStore: {
         lookUp: (of, request) => ofGoogle(of, () => androidStore.lookUp(of, request)),
+        findOrders: (of, identifiers) => ofGoogle(of, () => androidStore.findOrders(of, identifiers)),
         acknowledge: (...asked) => androidStore.acknowledge(...asked),
       },
-      orders: { find: (of, identifiers) => ofGoogle(of, () => orders.find(of, identifiers)) },
     },
   };
 };
