@@ -10,7 +10,7 @@ import type {
 } from "../../stores/android-store/android-store.ts";
 import { isTransient } from "../../stores/android-store/failure.ts";
 import { purchaseKeyOfToken, purchasesOfToken } from "../../stores/android-store/purchase-token.ts";
-import { provenPurchaseOf, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
+import { provenPurchaseOf, reportOf, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
 import type { StoreFailure } from "../../stores/store-client.ts";
 import { isOfErased, type AndroidStoreSource, type FactsOrigin } from "../asking/ask.ts";
 import type { AskQueues } from "../asking/ask-queue.ts";
@@ -76,18 +76,6 @@ export const lookUpVoided = async (
   const purchase = stored.lines.every(isRevoked) ? stored : { ...stored, lines, verifiedAt };
   return { outcome: "verified", ...reportOf(purchase), isClosed: true };
 };
-
-/** A purchase as the store would report it, without others of the same person. */
-export const reportOf = (purchase: VerifiedPurchase["purchase"]): VerifiedPurchase => ({
-  purchase,
-  replaces: null,
-  samePerson: [],
-  predecessors: [],
-  isPending: false,
-  isClosed: false,
-  goesOn: null,
-  acknowledgement: null,
-});
 
 /** HTTP status of an answer that arrived, whether or not it can be parsed. */
 const READ = 200;

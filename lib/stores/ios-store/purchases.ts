@@ -1,5 +1,11 @@
 import { joinAll } from "../../entitlements/join.ts";
-import { mentionedPurchase, type Line, type Nature, type Purchase } from "../../entitlements/purchase.ts";
+import {
+  mentionedPurchase,
+  purchaseOf,
+  type Line,
+  type Nature,
+  type Purchase,
+} from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
 import type { Environment } from "../../contract/schemas.ts";
@@ -137,19 +143,13 @@ export const purchasesOf = (transactions: readonly Transaction[]): ProvenPurchas
     (transaction) => `${transaction.environment} ${lineageKeyOf(transaction)}`,
   );
   return [...lineages.values()].flatMap((lineage): ProvenPurchase[] => {
-    const said = lineage.map((transaction): Purchase => ({
-      store: "ios-store",
-      environment: transaction.environment,
-      key: lineageKeyOf(transaction),
-      lines: [lineOf(transaction)],
-      selectedProducts: null,
-      replacedBy: null,
-      replacedAt: null,
-      renewal: null,
-      verifiedAt: transaction.signedAt,
-    }));
+    const signed = lineage.map((transaction) => {
+      const { environment, signedAt } = transaction;
+      const reference = { store: "ios-store", environment, key: lineageKeyOf(transaction) } as const;
+      return purchaseOf(reference, [lineOf(transaction)], signedAt);
+    });
     // Fast path: most often a lineage has one transaction.
-    const [purchase] = said.length === 1 ? said : joinAll(said);
+    const [purchase] = signed.length === 1 ? signed : joinAll(signed);
     if (purchase === undefined) return [];
     const named = lineage.flatMap((transaction) => replaced(transaction, purchase.key));
     const mentioned = named.length === 0 ? named : joinAll(named);

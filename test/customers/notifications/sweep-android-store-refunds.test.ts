@@ -1,5 +1,5 @@
+import { reportOf } from "../../../lib/stores/android-store/reading.ts";
 import type { AndroidStoreConfiguration } from "../../../lib/applications/application.ts";
-import { reportOf } from "../../../lib/customers/storing/store-android-store-purchase.ts";
 import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
 import { verifiedAs, type Line, type Purchase } from "../../../lib/entitlements/purchase.ts";
