@@ -42,9 +42,7 @@ export type AcknowledgementAnswer = { readonly outcome: "acknowledged" } | Failu
 
 type Answered<Content> = { readonly outcome: "answered" } & Content;
 
-/**
- * Times at which the store's systems recorded refunds, revocations and chargebacks: perhaps days after they happened.
- */
+/** Times at which the store recorded refunds, revocations and chargebacks: perhaps days after they happened. */
 export interface VoidedPeriod {
   /** Within the last 30 days. */
   readonly from: Instant;
@@ -96,10 +94,7 @@ const SUBSCRIPTIONS_TOO = 1;
 /** Not usable as a URL path segment; the store never issues them. */
 const NO_TOKENS: ReadonlySet<string> = new Set(["", ".", ".."]);
 
-/**
- * Maximum length, percent-encoded. Tokens consist of letters, digits and a few signs; no server accepts a path longer
- * than this.
- */
+/** Maximum length, percent-encoded; no server accepts a longer path. */
 const LONGEST_ENCODED_TOKEN = 8192;
 
 const isNoToken = (token: string): boolean =>

@@ -47,10 +47,7 @@ const serviceAccountTokens = (json: unknown, limits: TransportLimits): AccessTok
 const property = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 
-/**
- * Google's client exchanges tokens over a separate transport, without a timeout and with three retries, and has no
- * option to change that.
- */
+/** Google's client exchanges tokens over a separate transport, without a timeout, with three retries and no option. */
 const limitTokenExchange = (tokens: AccessTokens, limits: TransportLimits): void => {
   const transport = property(property(tokens, "stsCredential"), "transporter");
   if (!(transport instanceof Object && "defaults" in transport))

@@ -40,10 +40,7 @@ const OUTCOMES: Readonly<Record<Exclude<Failure["outcome"], "unavailable">, Read
     "userInsufficientPermission",
   ]),
 };
-/**
- * Google has answered 400 `failedPrecondition` with this message, in place of 410, about a subscription that expired
- * long ago. Other failed preconditions do not have it.
- */
+/** Google has answered 400 `failedPrecondition` with this message, in place of 410; other preconditions do not have it. */
 const NO_LONGER_AVAILABLE = /\bno longer available\b/i;
 const PRECONDITION_REASON = /^failed_?precondition$/i;
 const QUOTA_REASON = /limit_?exceeded|quota_?exceeded|resource_?exhausted/i;
@@ -143,9 +140,8 @@ const outcomeOf = (answered: Answered): Failure["outcome"] => {
 };
 
 /**
- * Classifies a failed call of the Android Publisher API by Google's reason, or by the status where that suffices.
- * Anything uncertain is `unavailable`, so that a proxy's own 404, for example, refuses no purchase and raises no alarm.
- * Rethrows an error that is not a failed call.
+ * Failure of a call of the Android Publisher API, by Google's reason, or by the status where that suffices. Anything
+ * uncertain is `unavailable`: a proxy's own 404 refuses no purchase. Rethrows an error that is not a failed call.
  *
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
  */
@@ -163,8 +159,8 @@ const isTypeError = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "name" in error && error.name === "TypeError";
 
 /**
- * Classifies a failed exchange of the operator's credential for an access token. A refusal by the token endpoint is the
- * credential's fault, and so is a credential that cannot even be sent.
+ * Failure of an exchange of the operator's credential for an access token. A refusal is the credential's fault, and so is
+ * a credential that cannot even be sent.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-5.2
  */

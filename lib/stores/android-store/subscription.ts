@@ -139,10 +139,7 @@ const linesOf = (
   });
 };
 
-/**
- * The acknowledgement that is due. A purchase that is over was paid once, but has nothing left to refund; a hold or a pause
- * may still end.
- */
+/** The acknowledgement that is due. What is over has nothing left to refund; a hold or a pause may still end. */
 const acknowledgementOf = (
   { startTime, acknowledgementState, linkedPurchaseToken }: Answer,
   owned: readonly Item[],

@@ -132,10 +132,7 @@ export const notificationKind: PayloadKind<NotificationFields> = {
   schema,
 };
 
-/**
- * Whether a notification and its parts agree on app, environment and Apple Account, and the renewal info on the
- * transaction's lineage.
- */
+/** Whether a notification and its parts agree on app, environment, Apple Account and lineage. */
 export const partsAgree = (
   notification: Notification,
   { transaction, renewalInfo, appTransaction }: NotificationParts,

@@ -39,10 +39,7 @@ const eventOf = (transaction: Transaction): string => {
 
 const ORIGINAL_START: ReadonlySet<Nature> = new Set(["non_renewing", "non_consumable"]);
 
-/**
- * Start of the purchase. A restored copy of a non-consumable or non-renewing subscription has the date of the restore
- * as its own purchase date.
- */
+/** Start of the purchase. A restored copy of what is not renewed has the date of the restore as its purchase date. */
 const startOf = ({ nature, purchasedAt, originalPurchasedAt }: Transaction): Instant =>
   ORIGINAL_START.has(nature) ? (originalPurchasedAt ?? purchasedAt) : purchasedAt;
 
@@ -52,9 +49,7 @@ const WHOLE = 100_000;
 /** Natures whose units can be refunded in part while the others stay. */
 const DIVISIBLE: ReadonlySet<Nature> = new Set(["consumable", "non_renewing"]);
 
-/**
- * A revocation ends a transaction, whatever its percentage; for several passes or consumables, only the refunded share.
- */
+/** A revocation ends a transaction, whatever its percentage; of several passes or consumables, the refunded share. */
 const revocationOf = ({
   nature,
   quantity,
@@ -101,10 +96,7 @@ export const lineageKeyOf = (transaction: Transaction): PurchaseKey => {
   );
 };
 
-/**
- * The lineage that this transaction's lineage replaced, from the start of this period on; from its end if the copy was
- * restored later.
- */
+/** The lineage that this one replaced, from the start of this period on; from its end if the copy was restored later. */
 const replaced = (transaction: Transaction, key: PurchaseKey): Purchase[] => {
   const {
     previousOriginalTransactionIdentifier: previous,

@@ -8,8 +8,7 @@ import type { PayloadKind, Signed } from "./signatures/signed-payload.ts";
 import type { Transaction } from "./transaction.ts";
 
 /**
- * Status of a subscription in its billing grace period. The store sends it beside the renewal info, in signed
- * notifications and in its own answers.
+ * Status of a subscription in its billing grace period: beside the renewal info, in notifications and answers.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/status
  */
@@ -53,8 +52,8 @@ const schema = once(() =>
 type RenewalInfoFields = Readonly<z.output<ReturnType<typeof schema>>>;
 
 /**
- * Renewal info: the App Store's signed statement on a subscription's next renewal. It carries no bundle, so it names nobody: it
- * counts for a lineage that is known or comes with it, and links and merges no customer.
+ * The App Store's signed statement on a subscription's next renewal. It carries no bundle, so it names nobody: it counts for
+ * a lineage that is known or comes with it, and links and merges no customer.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
  */

@@ -70,11 +70,8 @@ export const impossibleTransaction: Failure = {
 };
 
 /**
- * Classifies an answer that is not a 200, by Apple's error code, or by the status where that suffices. Anything uncertain
- * is `unavailable`, so that a proxy's own 404, for example, makes no purchase unknown.
- *
- * @param retryAfter the `Retry-After` header
- * @param body null where it could not be read
+ * Failure of an answer that is not a 200, by Apple's error code, or by the status where that suffices. Anything uncertain
+ * is `unavailable`: a proxy's own 404 makes no purchase unknown. `body`: null where it could not be read.
  */
 export const failureOf = (
   status: number,
