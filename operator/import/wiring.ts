@@ -8,6 +8,7 @@ import type { FactStore } from "../../lib/customers/storing/fact-store.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { pause } from "../../lib/pause.ts";
 import { createAndroidStore } from "../../lib/stores/android-store/android-store.ts";
+import { createAndroidOrders } from "../../lib/stores/android-store/orders.ts";
 import { createAppStoreServer } from "../../lib/stores/ios-store/server-api/app-store-server.ts";
 import { APPLE_ROOTS } from "../../lib/stores/ios-store/signatures/trust.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
@@ -38,6 +39,7 @@ const storesOn = ({ environment, readSecret, now }: Session): ImportStores => {
   return {
     appStore: createAppStoreServer({ ...(appStoreUrl && { rootUrl: appStoreUrl }), readSecret, now }),
     androidStore: createAndroidStore({ rootUrl, readSecret, now }),
+    orders: createAndroidOrders({ rootUrl, readSecret, now }),
   };
 };
 

@@ -1,21 +1,12 @@
-import type * as z from "zod/mini";
 import type { ProductKind } from "../../contract/schemas.ts";
 import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { malformedAnswer, unavailable, type StoreClientOptions } from "../store-client.ts";
-import {
-  accountIn,
-  ordersAnswer,
-  productsIn,
-  saysAcknowledged,
-  voidedAnswer,
-  type AndroidOrders,
-  type VoidedPurchases,
-} from "./answers.ts";
+import { accountIn, productsIn, saysAcknowledged, voidedAnswer } from "./answers.ts";
 import type { AndroidStoreCredential } from "./credentials.ts";
 import type { Failure } from "./failure.ts";
 import { readOneTimeProduct } from "./one-time-product.ts";
-import { createAndroidPublisher, type Call, type CallResult } from "./publisher.ts";
+import { createAndroidPublisher, type Call } from "./publisher.ts";
 import type { PendingAcknowledgement, VerifiedPurchase } from "./reading.ts";
 import { readSubscription } from "./subscription.ts";
 
@@ -40,8 +31,6 @@ export type AndroidStoreAnswer =
 /** Outcome of an acknowledgement: after any failure it can be made again. */
 export type AcknowledgementAnswer = { readonly outcome: "acknowledged" } | Failure;
 
-type Answered<Content> = { readonly outcome: "answered" } & Content;
-
 /** Times at which the store recorded refunds, revocations and chargebacks: perhaps days after they happened. */
 export interface VoidedPeriod {
   /** Within the last 30 days. */
@@ -49,10 +38,21 @@ export interface VoidedPeriod {
   readonly to: Instant;
 }
 
-export type VoidedPurchase = VoidedPurchases["voided"][number];
-export type VoidedPurchasesAnswer = Answered<VoidedPurchases> | Failure;
+export interface VoidedPurchase {
+  readonly purchaseToken: string;
+  /** Null: a part of a quantity is voided, or the time cannot be read. */
+  readonly fullyVoidedAt: Instant | null;
+}
 
-export type AndroidOrder = AndroidOrders["orders"][number];
+export type VoidedPurchasesAnswer =
+  | {
+      readonly outcome: "answered";
+      /** May contain duplicates. */
+      readonly voided: readonly VoidedPurchase[];
+      /** Token of the next page; null: this is the last one. */
+      readonly next: string | null;
+    }
+  | Failure;
 
 export interface AndroidStore {
   lookUp(androidPackage: AndroidPackage, request: AndroidPurchaseRequest): Promise<AndroidStoreAnswer>;
@@ -72,20 +72,6 @@ export interface AndroidStore {
     androidPackage: AndroidPackage,
     pending: PendingAcknowledgement,
   ): Promise<AcknowledgementAnswer>;
-}
-
-/** A question that an import asks. */
-export interface AndroidOrderStore {
-  /**
-   * Orders by their identifiers. All of them, or none: `rejected` where the store does not know one of them.
-   *
-   * @param orderIdentifiers up to 1,000, each once
-   * @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders/batchget
-   */
-  findOrders(
-    androidPackage: AndroidPackage,
-    orderIdentifiers: readonly string[],
-  ): Promise<Answered<AndroidOrders> | Failure>;
 }
 
 /** Google's `type` for lists that include subscriptions. */
@@ -132,15 +118,6 @@ const listVoided =
       options,
     );
 
-const contentOf = <Content extends object>(
-  result: CallResult,
-  schema: z.ZodMiniType<Content>,
-): Answered<Content> | Failure => {
-  if (result.outcome !== "answered") return result;
-  const { data } = schema.safeParse(result.body);
-  return data === undefined ? malformedAnswer : { outcome: "answered", ...data };
-};
-
 const rejectedAs = (reason: string): Failure => ({ outcome: "rejected", status: null, reason });
 
 /** Google answers so for a product name that it does not take, and for a purchase that is acknowledged already. */
@@ -154,7 +131,7 @@ const ACKNOWLEDGED: AcknowledgementAnswer = { outcome: "acknowledged" };
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2/get
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.productsv2/getproductpurchasev2
  */
-export const createAndroidStore = (options: StoreClientOptions): AndroidStore & AndroidOrderStore => {
+export const createAndroidStore = (options: StoreClientOptions): AndroidStore => {
   const { now } = options;
   const publisher = createAndroidPublisher(options);
 
@@ -177,17 +154,10 @@ export const createAndroidStore = (options: StoreClientOptions): AndroidStore & 
 
     voidedPurchases: async (androidPackage, period, page) => {
       const call = listVoided(androidPackage, period, page);
-      return contentOf(await publisher.call(androidPackage.credential, call), voidedAnswer());
-    },
-
-    findOrders: async ({ packageName, credential }, orderIdentifiers) => {
-      const result = await publisher.call(credential, ({ orders }, auth, limits) =>
-        orders.batchget({ packageName, orderIds: [...orderIdentifiers], auth }, limits),
-      );
-      const isUnknown = result.outcome === "unavailable" && (result.status === 404 || result.status === 400);
-      if (!isUnknown) return contentOf(result, ordersAnswer());
-      // Google documents that an unknown order fails the request, and not with which reason.
-      return { outcome: "rejected", status: result.status, reason: result.reason };
+      const result = await publisher.call(androidPackage.credential, call);
+      if (result.outcome !== "answered") return result;
+      const { data } = voidedAnswer().safeParse(result.body);
+      return data === undefined ? malformedAnswer : { outcome: "answered", ...data };
     },
 
     acknowledge: async (androidPackage, pending) => {

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import type { ProductKind } from "../../contract/schemas.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import { lenient } from "../lenient.ts";
@@ -138,19 +137,15 @@ export const voidedAnswer = once(() =>
       tokenPagination: z.nullish(z.object({ nextPageToken: z.nullish(z.string()) })),
     }),
     z.transform(({ voidedPurchases = [], tokenPagination }) => ({
-      /** May contain duplicates. */
       voided: voidedPurchases.map(({ purchaseToken, voidedTimeMillis, voidedQuantity }) => ({
         purchaseToken,
-        /** Null: a part of a quantity is voided, or the time cannot be read. */
         fullyVoidedAt: voidedQuantity === undefined ? millisecondsOf(voidedTimeMillis) : null,
       })),
-      /** Token of the next page; null: this is the last one, which may name an empty one. */
+      // The last page may name an empty one.
       next: tokenPagination?.nextPageToken || null,
     })),
   ),
 );
-
-export type VoidedPurchases = Readonly<z.output<ReturnType<typeof voidedAnswer>>>;
 
 /** Any other state, or none, says that the acknowledgement is due: one too many costs a request, one too few the purchase. */
 export const ACKNOWLEDGED = "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED";
@@ -186,29 +181,15 @@ export const accountIn = (body: unknown): string | null => {
 
 /** @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders#Order */
 export const ordersAnswer = once(() =>
-  z.pipe(
-    z.object({
-      orders: z._default(
-        z.array(
-          z.object({
-            orderId: z.string(),
-            purchaseToken: orNull(z.string()),
-            lineItems: orNull(z.array(z.object({ subscriptionDetails: orNull(z.object({})) }))),
-          }),
-        ),
-        [],
+  z.object({
+    orders: z.optional(
+      z.array(
+        z.object({
+          orderId: z.string(),
+          purchaseToken: orNull(z.string()),
+          lineItems: orNull(z.array(z.object({ subscriptionDetails: orNull(z.object({})) }))),
+        }),
       ),
-    }),
-    z.transform(({ orders }) => ({
-      orders: orders.flatMap(({ orderId: orderIdentifier, purchaseToken, lineItems }) => {
-        if (purchaseToken === null) return [];
-        const isSubscription = lineItems?.some(({ subscriptionDetails }) => subscriptionDetails !== null);
-        const productKind: ProductKind = isSubscription === true ? "subscription" : "one_time_product";
-        return [{ orderIdentifier, purchaseToken, productKind }];
-      }),
-    })),
-  ),
+    ),
+  }),
 );
-
-/** Payments, and the purchases that they are of. */
-export type AndroidOrders = Readonly<z.output<ReturnType<typeof ordersAnswer>>>;

@@ -23,7 +23,7 @@ const askOrders = async (asking: Asking, batch: Question): Promise<void> => {
   const waiting = new Map(batch.map((placed) => [placed.claim.name?.value ?? "", placed]));
   let outcome: UnansweredOutcome = "unconfigured";
   for (const configuration of packagesOf(asking.application, batch[0].claim)) {
-    const { found, failed } = await resolveOrders(asking.androidStore, configuration, [...waiting.keys()]);
+    const { found, failed } = await resolveOrders(asking.orders, configuration, [...waiting.keys()]);
     outcome = failed ?? "dropped";
     await sideBySide(found, asking.atOnce, async (order) => {
       const placed = waiting.get(order.orderIdentifier);

@@ -1,7 +1,7 @@
 import type { AndroidStoreConfiguration, Application } from "../../../applications/application.ts";
 import type { ProductKind } from "../../../contract/schemas.ts";
 import { sourceOf } from "../../../customers/storing/store-android-store-purchase.ts";
-import type { AndroidOrder, AndroidOrderStore } from "../../../stores/android-store/android-store.ts";
+import type { AndroidOrder, AndroidOrders } from "../../../stores/android-store/orders.ts";
 import { provenPurchaseOf, selecting } from "../../../stores/android-store/reading.ts";
 import { sha256, type Claim } from "../claim.ts";
 import { UNANSWERED, type Asked, type Asking } from "./asking.ts";
@@ -89,17 +89,17 @@ interface ResolvedOrders {
 
 /** Finds the purchases of orders. One unknown order fails a whole request, so such a request is halved. */
 export const resolveOrders = async (
-  store: AndroidOrderStore,
+  orders: AndroidOrders,
   configuration: AndroidStoreConfiguration,
   identifiers: readonly string[],
 ): Promise<ResolvedOrders> => {
-  const answer = await store.findOrders(configuration, identifiers);
+  const answer = await orders.find(configuration, identifiers);
   if (answer.outcome === "answered") return { found: answer.orders, failed: null };
   if (answer.outcome === "credential-rejected" || answer.outcome === "unavailable")
     return { found: [], failed: UNANSWERED[answer.outcome] };
   if (identifiers.length === 1) return { found: [], failed: null };
   const half = Math.ceil(identifiers.length / 2);
-  const first = await resolveOrders(store, configuration, identifiers.slice(0, half));
-  const second = await resolveOrders(store, configuration, identifiers.slice(half));
+  const first = await resolveOrders(orders, configuration, identifiers.slice(0, half));
+  const second = await resolveOrders(orders, configuration, identifiers.slice(half));
   return { found: [...first.found, ...second.found], failed: first.failed ?? second.failed };
 };

@@ -1,10 +1,7 @@
 import { HOUR, MINUTE, SECOND } from "../../../duration.ts";
 import type { Instant } from "../../../entitlements/time.ts";
-import type {
-  AndroidOrderStore,
-  AndroidPackage,
-  AndroidStore,
-} from "../../../stores/android-store/android-store.ts";
+import type { AndroidPackage, AndroidStore } from "../../../stores/android-store/android-store.ts";
+import type { AndroidOrders } from "../../../stores/android-store/orders.ts";
 import type {
   AppStoreAnswer,
   AppStoreApp,
@@ -14,7 +11,8 @@ import type {
 
 export interface ImportStores {
   readonly appStore: Pick<AppStoreServer, "subscriptionStatuses" | "transactionHistory"> & AppTransactions;
-  readonly androidStore: Pick<AndroidStore, "lookUp" | "acknowledge"> & AndroidOrderStore;
+  readonly androidStore: Pick<AndroidStore, "lookUp" | "acknowledge">;
+  readonly orders: AndroidOrders;
 }
 
 /** A store's answer, so far as the pace depends on it. */
@@ -109,7 +107,7 @@ export type Gates = ReadonlyMap<string, Pick<Gate, "isStopped" | "pausedUntil">>
 
 /** The same stores, each bundle and package at its own pace. Apple's sandbox takes a tenth of the requests. */
 export const pacedStores = (
-  { appStore, androidStore }: ImportStores,
+  { appStore, androidStore, orders }: ImportStores,
   clock: Clock,
   perSecond: number,
 ): { readonly stores: ImportStores; readonly gates: Gates } => {
@@ -140,9 +138,9 @@ export const pacedStores = (
       },
       androidStore: {
         lookUp: (of, request) => ofGoogle(of, () => androidStore.lookUp(of, request)),
-        findOrders: (of, identifiers) => ofGoogle(of, () => androidStore.findOrders(of, identifiers)),
         acknowledge: (...asked) => androidStore.acknowledge(...asked),
       },
+      orders: { find: (of, identifiers) => ofGoogle(of, () => orders.find(of, identifiers)) },
     },
   };
 };
