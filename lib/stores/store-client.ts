@@ -91,6 +91,10 @@ interface Result {
   readonly retryAt?: Instant | null;
 }
 
+/** What is malformed will be the same again. */
+const mayPass = (result: Result): boolean =>
+  result.outcome === "unavailable" && result.retryAt === null && result !== malformedAnswer;
+
 /**
  * Asks a store with a credential, which is kept for a while: concurrent questions share one load, and a failed load is
  * forgotten. Asks once more, after a pause, where the store is unavailable without naming a time, or refuses a
@@ -130,9 +134,7 @@ export const createStoreClient = <Credential, Made>(options: {
     const result = await send(made, deadline);
     if (refuses(result)) credentials.forget(credential, (current) => current === made);
     if (result.outcome === "credential-rejected") return { result, again: isKept && refuses(result) };
-    // A 200 that is malformed will be the same again.
-    const mayPass = result.outcome === "unavailable" && result.status !== 200;
-    return { result, again: mayPass && result.retryAt === null };
+    return { result, again: mayPass(result) };
   };
 
   /** Abort signal for one question or acknowledgement, however many calls it takes. */
