@@ -113,7 +113,7 @@ export const observedAndroidStore = (
     lookUp: timed(store.lookUp),
     voidedPurchases: timed(store.voidedPurchases),
     acknowledge: reporting(store.acknowledge, (answer) => {
-      if (answer.outcome === "due") observer?.acknowledgementDue(answer.because, answer);
+      if (answer.outcome !== "acknowledged") observer?.acknowledgementDue(answer.outcome, answer);
     }),
   };
 };

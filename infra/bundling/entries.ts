@@ -1,5 +1,4 @@
-import { endpoints } from "../../lib/contract/endpoints.ts";
-import { functionName } from "../../lib/contract/function-name.ts";
+import { endpoints, functionName } from "../../lib/contract/endpoints.ts";
 import { SCHEDULED_FUNCTIONS } from "../other-functions.ts";
 
 /** Modules under `functions/` that export `handler`, by function name. */

@@ -2,8 +2,7 @@ import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
 import type { AssetCode } from "aws-cdk-lib/aws-lambda";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
-import { endpoints } from "../../lib/contract/endpoints.ts";
-import { functionName } from "../../lib/contract/function-name.ts";
+import { endpoints, functionName, type Endpoint } from "../../lib/contract/endpoints.ts";
 import { masterSecretName } from "../../lib/delivery/master-secret.ts";
 import { LOOKS_SUFFIX, prefixes } from "../../lib/table/keys.ts";
 import { bundledCode, type ModuleOf } from "../bundling/bundled-code.ts";
@@ -54,7 +53,7 @@ export class ServiceStack extends Stack {
     this.#codeOf = bundledCode(moduleOf);
     const authorizer = this.#newFunction("authorizeCredential", AUTHORIZER.description, AUTHORIZER);
     const handlers = mapOf(endpoints, (name) => {
-      const { summary, readsSecrets } = endpoints[name];
+      const { summary, readsSecrets }: Endpoint = endpoints[name];
       const made = this.#newFunction(name, summary, endpoints[name]);
       if (readsSecrets) made.readsSecrets(parameters.secretPrefix, parameters.secretsKeyArn);
       return made.handler;

@@ -7,8 +7,7 @@ import {
   type IMetric,
 } from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
-import { endpoints } from "../../lib/contract/endpoints.ts";
-import { functionName } from "../../lib/contract/function-name.ts";
+import { endpoints, functionName } from "../../lib/contract/endpoints.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
 import type { ScheduledFunctionName } from "../other-functions.ts";
 import { PERIOD, sumOf, type MetricName, type ServiceMetrics } from "./service-metrics.ts";

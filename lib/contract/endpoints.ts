@@ -1,6 +1,5 @@
 import type * as z from "zod/mini";
 import type { ErrorCode } from "./errors.ts";
-import { functionName } from "./function-name.ts";
 import {
   accountEntitlements,
   accountEntitlementsRequest,
@@ -29,18 +28,10 @@ export interface FloodLimits {
   readonly concurrencyPercent: number;
 }
 
-interface WithApiKey {
-  /** Scope that the API key must have; null: the endpoint takes no API key. */
-  readonly scope: Scope;
-}
-
-interface WithoutApiKey {
-  readonly scope: null;
-  readonly floodLimits: FloodLimits;
-}
-
-/** An endpoint as the contract defines it, by its name. */
-type EndpointData = (WithApiKey | WithoutApiKey) & {
+/** An endpoint as the contract defines it. `scope`: of its API key; null: it takes no API key. */
+type EndpointData = (
+  { readonly scope: Scope } | { readonly scope: null; readonly floodLimits: FloodLimits }
+) & {
   readonly method: "GET" | "POST";
   readonly path: string;
   /** Store whose purchases it takes; null: both or none. */
@@ -55,7 +46,7 @@ type EndpointData = (WithApiKey | WithoutApiKey) & {
   /** Its function's permissions on the table. */
   readonly table: TableAccess;
   /** Whether its function may read the secrets of store credentials. */
-  readonly readsSecrets: boolean;
+  readonly readsSecrets?: true;
   /** Maximum body size in bytes, after decompression; absent: the gateway's limit. */
   readonly bodyBytes?: number;
   /** Whether its use case checks the `Authorization` header itself. */
@@ -80,6 +71,10 @@ export type Endpoint = EndpointData & {
   /** Name of its function, and of its module under `functions/endpoints/`. */
   readonly function: string;
 };
+
+/** Name of a function in logs, metrics and file names: `readChanges` → `read-changes`. */
+export const functionName = (name: string): string =>
+  name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 type Named<Data> = { readonly [Name in keyof Data]: Data[Name] & Pick<Endpoint, "function"> };
 
@@ -118,17 +113,10 @@ const IOS_STORE_ERRORS = [
 
 /**
  * Lambda allots CPU by memory, a full vCPU at 1,769 MB, and a function mostly waits. With half this memory a million
- * reads cost four cents less, and a first answer takes twice as long.
+ * reads cost four cents less, and a first answer takes twice as long. API Gateway gives up after 29 seconds; the function
+ * must fail first.
  */
-const MEMORY_MEGABYTES = 1024;
-/** API Gateway gives up after 29 seconds; the function must fail first. */
-const WRITING_TIMEOUT_SECONDS = 28;
-const LINK_DEFAULTS = {
-  memoryMegabytes: MEMORY_MEGABYTES,
-  timeoutSeconds: WRITING_TIMEOUT_SECONDS,
-  requestsPerSecond: 50,
-  burst: 100,
-} as const;
+const DEFAULTS = { memoryMegabytes: 1024, timeoutSeconds: 28, requestsPerSecond: 50, burst: 100 } as const;
 
 export const endpoints = named({
   linkAndroidStoreCustomer: {
@@ -153,7 +141,7 @@ export const endpoints = named({
     ],
     table: changesFacts("android-store", { changes: ["transfer"] }),
     readsSecrets: true,
-    defaults: LINK_DEFAULTS,
+    defaults: DEFAULTS,
   },
   linkIosStoreCustomer: {
     method: "POST",
@@ -167,8 +155,7 @@ export const endpoints = named({
     response: linkResponse,
     errors: [...IOS_STORE_ERRORS, ...CREDENTIAL_ERRORS, ...LINK_ERRORS],
     table: changesFacts("ios-store", { changes: ["transfer"] }),
-    readsSecrets: false,
-    defaults: LINK_DEFAULTS,
+    defaults: DEFAULTS,
   },
   readAccountEntitlements: {
     method: "GET",
@@ -182,13 +169,7 @@ export const endpoints = named({
     response: accountEntitlements,
     errors: ["INVALID_REQUEST", ...CREDENTIAL_ERRORS],
     table: { by: "queries", reads: ["application", "account"], changes: [] },
-    readsSecrets: false,
-    defaults: {
-      memoryMegabytes: MEMORY_MEGABYTES,
-      timeoutSeconds: 10,
-      requestsPerSecond: 500,
-      burst: 1000,
-    },
+    defaults: { ...DEFAULTS, timeoutSeconds: 10, requestsPerSecond: 500, burst: 1000 },
   },
   synchronizeIosStorePurchases: {
     method: "POST",
@@ -203,13 +184,7 @@ export const endpoints = named({
     response: synchronizeResponse,
     errors: [...IOS_STORE_ERRORS, ...LINK_ERRORS],
     table: changesFacts("ios-store", { reads: ["store-registration"] }),
-    readsSecrets: false,
-    defaults: {
-      memoryMegabytes: MEMORY_MEGABYTES,
-      timeoutSeconds: WRITING_TIMEOUT_SECONDS,
-      requestsPerSecond: 200,
-      burst: 400,
-    },
+    defaults: { ...DEFAULTS, requestsPerSecond: 200, burst: 400 },
   },
   readChanges: {
     method: "GET",
@@ -223,13 +198,7 @@ export const endpoints = named({
     response: changesPage,
     errors: ["INVALID_REQUEST", "CURSOR_EXPIRED", ...CREDENTIAL_ERRORS],
     table: { by: "queries", reads: ["change"], changes: [] },
-    readsSecrets: false,
-    defaults: {
-      memoryMegabytes: MEMORY_MEGABYTES,
-      timeoutSeconds: WRITING_TIMEOUT_SECONDS,
-      requestsPerSecond: 50,
-      burst: 100,
-    },
+    defaults: DEFAULTS,
   },
   receiveAndroidStoreNotification: {
     method: "POST",
@@ -257,7 +226,7 @@ export const endpoints = named({
     readsSecrets: true,
     bodyBytes: LIMITS.notificationBytes,
     readsAuthorization: true,
-    defaults: LINK_DEFAULTS,
+    defaults: DEFAULTS,
   },
   receiveIosStoreNotification: {
     method: "POST",
@@ -277,10 +246,9 @@ export const endpoints = named({
       reads: ["store-registration"],
       changes: ["notification", "delivery", "forward"],
     }),
-    readsSecrets: false,
     readsBody: true,
     bodyBytes: LIMITS.notificationBytes,
-    defaults: LINK_DEFAULTS,
+    defaults: DEFAULTS,
   },
 } as const satisfies Record<string, EndpointData>);
 

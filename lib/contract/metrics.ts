@@ -1,19 +1,11 @@
-/**
- * Metrics of the service, by their CloudWatch names: the functions write them, the stack's dashboard and alarms read
- * them. Every metric has the dimension `service` besides those listed here.
- */
+/** Metrics by their CloudWatch names. Every metric has the dimension `service` besides those listed here. */
 export const METRICS = {
   namespace: "CustomerEntitlements",
-  /**
-   * Dimensions `Endpoint` and `Outcome`: `OK` or an error code; for the authorizer `ALLOWED`, `REFUSED` or `FAILED`.
-   */
+  /** Dimensions `Endpoint` and `Outcome`: `OK`, an error code, or the authorizer's `ALLOWED`, `REFUSED` or `FAILED`. */
   requests: "Requests",
   /** Requests answered 503 because Google did not answer. */
   unansweredRequests: "UnansweredRequests",
-  /**
-   * 5xx answers of functions that need nobody, or have their own alarms: {@link unansweredRequests}, credentials that a
-   * store refused, and failures among many successes of an environment.
-   */
+  /** 5xx answers that need nobody, or have their own alarms: unanswered, refused credentials, few among many successes. */
   harmlessFailures: "HarmlessFailures",
   /** API keys and Google's push tokens that were refused. */
   credentialsRefused: "CredentialsRefused",
@@ -61,10 +53,7 @@ export const METRICS = {
   refreshes: "Refreshes",
   /** Age of a store's oldest due refresh when a run ends, in milliseconds. Queues that wait for a credential are left out. */
   refreshAge: "RefreshAge",
-  /**
-   * Entries of the stores' lists: failed notifications read, voided purchases answered about; repeats count again.
-   * Dimension `Store`.
-   */
+  /** Failed notifications read, voided purchases answered about; repeats count again. Dimension `Store`. */
   swept: "Swept",
   /** Lists of a store that a sweep did not read to the present. Dimension `Store`. */
   sweepsBehind: "SweepsBehind",

@@ -39,19 +39,23 @@ const componentSchemas = (): Record<string, object> => {
 
 const SENT_AGAIN: ReadonlySet<number> = new Set([429, 503]);
 
+const json = (schema: object, more: object = {}): object => ({
+  content: { "application/json": { schema, ...more } },
+});
+
 const errorResponse = (status: number, codes: readonly ErrorCode[], description: string): object => ({
   description,
   ...(SENT_AGAIN.has(status) && {
     headers: { "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } } },
   }),
-  content: {
-    "application/json": {
-      schema: {
-        allOf: [
-          { $ref: `#/components/schemas/${errorSchemaName}` },
-          { type: "object", properties: { error: { type: "string", enum: codes } } },
-        ],
-      },
+  ...json(
+    {
+      allOf: [
+        { $ref: `#/components/schemas/${errorSchemaName}` },
+        { type: "object", properties: { error: { type: "string", enum: codes } } },
+      ],
+    },
+    {
       examples: Object.fromEntries(
         codes.map((code) => [
           code,
@@ -59,7 +63,7 @@ const errorResponse = (status: number, codes: readonly ErrorCode[], description:
         ]),
       ),
     },
-  },
+  ),
 });
 
 const errorResponses = (codes: readonly ErrorCode[]): Record<string, object> => {
@@ -67,12 +71,10 @@ const errorResponses = (codes: readonly ErrorCode[]): Record<string, object> => 
   const described = (code: ErrorCode) => `\`${code}\`: ${ERRORS[code].message}`;
   return {
     ...Object.fromEntries(
-      [...byStatus]
-        .sort(([a], [b]) => a - b)
-        .map(([status, codes]) => [
-          String(status),
-          errorResponse(status, codes, codes.map(described).join("\n\n")),
-        ]),
+      [...byStatus].map(([status, codes]) => [
+        status,
+        errorResponse(status, codes, codes.map(described).join("\n\n")),
+      ]),
     ),
     502: errorResponse(502, ["INTERNAL_ERROR"], "The function failed before it could answer; send it again."),
     504: errorResponse(504, ["INTERNAL_ERROR"], "The function did not answer in time; send it again."),
@@ -129,29 +131,17 @@ const operation = (name: EndpointName, endpoint: Endpoint, live: RequestExamples
   security: securityOf(endpoint),
   ...(endpoint.scope !== null && { "x-required-scope": endpoint.scope }),
   ...(endpoint.method === "GET"
-    ? {
-        parameters: parametersOf(endpoint, (live[name] ?? EXAMPLES[name]).request),
-      }
+    ? { parameters: parametersOf(endpoint, (live[name] ?? EXAMPLES[name]).request) }
     : {
         requestBody: {
           required: true,
-          content: {
-            "application/json": {
-              schema: reference(endpoint.request()),
-              example: (live[name] ?? EXAMPLES[name]).request,
-            },
-          },
+          ...json(reference(endpoint.request()), { example: (live[name] ?? EXAMPLES[name]).request }),
         },
       }),
   responses: {
     200: {
       description: "Success",
-      content: {
-        "application/json": {
-          schema: reference(endpoint.response()),
-          example: EXAMPLES[name].response,
-        },
-      },
+      ...json(reference(endpoint.response()), { example: EXAMPLES[name].response }),
     },
     ...errorResponses([...endpoint.errors, "ROUTE_NOT_FOUND", ...GATEWAY_ERRORS]),
   },
@@ -180,19 +170,15 @@ const messageOperation = (type: MessageType): object => {
     })),
     requestBody: {
       required: true,
-      content: {
-        "application/json": {
-          schema: {
-            type: "object",
-            required: ["type", "timestamp", "data"],
-            properties: {
-              type: { type: "string", enum: [type] },
-              timestamp: { type: "string", format: "date-time", description: "Time of the event." },
-              data: reference(data()),
-            },
-          },
+      ...json({
+        type: "object",
+        required: ["type", "timestamp", "data"],
+        properties: {
+          type: { type: "string", enum: [type] },
+          timestamp: { type: "string", format: "date-time", description: "Time of the event." },
+          data: reference(data()),
         },
-      },
+      }),
     },
     responses: {
       "2XX": { description: "The destination has taken the message." },

@@ -33,12 +33,6 @@ export interface TableAccess {
   readonly changes: readonly ItemKind[];
 }
 
-/** Kinds that only this store's facts have. */
-const FACTS_OF = {
-  "ios-store": ["identity"],
-  "android-store": [],
-} as const satisfies Record<Store, readonly ItemKind[]>;
-
 /**
  * Access of a function that stores a store's facts.
  *
@@ -50,5 +44,9 @@ export const changesFacts = (
 ): TableAccess => ({
   by: "changes",
   reads: ["application", ...reads],
-  changes: ["account", "customer", "purchase", "ask", "look", ...FACTS_OF[store], ...changes],
+  changes: [
+    ...(["account", "customer", "purchase", "ask", "look"] as const),
+    ...(store === "ios-store" ? (["identity"] as const) : []),
+    ...changes,
+  ],
 });

@@ -5,12 +5,11 @@ import { productKindOf, type Purchase } from "../entitlements/purchase.ts";
 import { endedLongAgo, isLongOver } from "../entitlements/next-ask.ts";
 import { accountId, type ApplicationId } from "../identifiers.ts";
 import { purchasesOfToken } from "../stores/android-store/purchase-token.ts";
-import { selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
+import { reportOf, selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";
 import { buryRemains } from "./storing/bury-remains.ts";
 import { presentLink } from "./customer-answers.ts";
 import {
-  reportOf,
   sourceOf,
   storeAndroidStorePurchase,
   UnansweredLookUpError,
@@ -89,7 +88,7 @@ const verifyPurchase = async (
       throw new ServiceError("INVALID_PURCHASE");
     case "unavailable":
     case "credential-rejected":
-      throw new UnansweredLookUpError(answer);
+      throw new UnansweredLookUpError(answer, context.ports.now());
   }
 };
 

@@ -99,7 +99,7 @@ const ask = async (
       return "UNUSED";
     case "unavailable":
     case "credential-rejected":
-      throw new UnansweredLookUpError(answer);
+      throw new UnansweredLookUpError(answer, ports.now());
     case "verified": {
       if (!configuration.environments.includes(answer.purchase.environment)) return "UNUSED";
       // A notification never widens what a link asked for.

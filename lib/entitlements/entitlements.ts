@@ -65,16 +65,12 @@ const present = (identifier: string, displayName: string | undefined, span: Span
   };
 };
 
-/** Entitlements at a moment of a timeline: see {@link entitlementsAt}. */
 const answerAt = (moment: Instant, timeline: readonly Span[], { catalog }: Terms): CustomerEntitlement[] =>
   [...bestSpans(spansAt(moment, timeline))]
     .sort(([a], [b]) => compare(a, b))
     .map(([identifier, span]) => present(identifier, catalog.displayNames.get(identifier), span));
 
-/**
- * Entitlements of the holdings at a moment, sorted by identifier: one entry for each entitlement that a purchase grants
- * or granted, with its best span. Pure: the same arguments give the same bytes.
- */
+/** Entries of all that purchases grant or granted, sorted by identifier, each with its best span: always the same bytes. */
 export const entitlementsAt = (
   moment: Instant,
   holdings: readonly Holding[],

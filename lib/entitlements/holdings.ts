@@ -50,10 +50,7 @@ const endsOf = (purchase: Purchase, catalog: Catalog): ReadonlyMap<string, Insta
 const lasts = ({ lines }: Purchase): boolean =>
   lines.some(({ nature }) => nature === "auto_renewable" || nature === "non_consumable");
 
-/**
- * Place of each purchase among those of its entitlements and environment, the best one; 0: it ends last. One that never
- * gives access has none. Equal ends keep the order given.
- */
+/** Best place of each purchase among those of its entitlements and environment; 0: it ends last. None without access. */
 const ranksOf = (purchases: readonly Purchase[], catalog: Catalog): ReadonlyMap<Purchase, number> => {
   const ends = purchases.flatMap((purchase) =>
     Array.from(endsOf(purchase, catalog), ([grant, end]) => ({ purchase, grant, end })),

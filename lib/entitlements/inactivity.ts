@@ -23,8 +23,8 @@ export const isSaidOver = (renewal: Renewal, endsAt: Instant): boolean => {
 const isLongPast = (end: Instant, now: Instant): boolean => end + UNSURE_MILLISECONDS <= now;
 
 /**
- * Whether a period is over for certain. One whose end is only inferred lasts until the store's own end. A refund does
- * not end the subscription: it may be renewed at the end of the refunded period.
+ * Whether a period is over for certain. One whose end is only inferred lasts until the store's own end; a refunded one may
+ * be renewed at its end.
  */
 const isPeriodOver = ({ line, endsAt, cutAt, isCutInferred, renewal }: Period, now: Instant): boolean => {
   if (cutAt <= now && !isCutInferred) return true;

@@ -97,10 +97,7 @@ interface Replacement {
   readonly replacedAt: Instant | null;
 }
 
-/**
- * A replacement without a time replaces everything and wins. Otherwise the earliest wins: every renewal names the older
- * lineage again.
- */
+/** One without a time replaces everything and wins; otherwise the earliest: each renewal names the older lineage again. */
 const firstReplacement = (a: Replacement, b: Replacement): Replacement => {
   if (a.replacedBy === null || b.replacedBy === null) return a.replacedBy === null ? b : a;
   const order =
@@ -109,9 +106,8 @@ const firstReplacement = (a: Replacement, b: Replacement): Replacement => {
 };
 
 /**
- * Joins facts about one purchase. Commutative, associative and idempotent, so facts may arrive in any order, any number
- * of times. iOS: per transaction id, and of renewal infos, the later signed copy wins. Android: the later answer
- * replaces the earlier one.
+ * Joins facts about one purchase: commutative, associative and idempotent. iOS: per transaction id, and of renewal infos,
+ * the later signed copy wins. Android: the later answer replaces the earlier one.
  */
 export const joinPurchases = (first: Purchase, ...others: readonly Purchase[]): Purchase => {
   // Fast path: most often there is one fact with one line.

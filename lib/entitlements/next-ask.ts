@@ -192,10 +192,7 @@ export const lastEnd = (purchase: Purchase): Instant =>
 export const endedLongAgo = (purchase: Purchase, moment: Instant): boolean =>
   lastEnd(purchase) > 0 && moment >= lastEnd(purchase) + ASKED_AFTER_END;
 
-/**
- * Whether a purchase that its store no longer knows need not be asked about again: it ended, and was last heard of, at
- * least 60 days ago.
- */
+/** Whether what its store no longer knows ended, and was last heard of, at least 60 days ago: it is asked about no more. */
 export const isLongOver = (purchase: Purchase, moment: Instant): boolean => {
   const isEndless = purchase.store === "ios-store" && purchase.lines.some(({ endsAt }) => endsAt === null);
   return !isEndless && moment >= Math.max(lastHeard(purchase), lastEnd(purchase)) + ASKED_AFTER_END;

@@ -51,10 +51,7 @@ const lastSigned = (copies: readonly Line[]): Line | undefined =>
 /** Newest copies of an event that are kept beside the earliest. */
 const NEWEST_KEPT = 6;
 
-/**
- * The copies of an event that are kept, by purchase date, which no later copy of an id changes: so what was dropped once
- * never returns, in whatever order the copies came.
- */
+/** Kept by purchase date, which no later copy of an id changes: what was dropped never returns, in whatever order. */
 export const keptCopies = (copies: PurchaseEvent): readonly Line[] => {
   const [earliest = copies[0], ...others] = copies.toSorted(byPurchase);
   return [earliest, ...others.slice(-NEWEST_KEPT)];

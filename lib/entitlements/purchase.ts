@@ -99,22 +99,29 @@ export interface Purchase extends PurchaseReference {
 export const productKindOf = (nature: Nature): ProductKind =>
   nature === "auto_renewable" || nature === "non_renewing" ? "subscription" : "one_time_product";
 
-/** A purchase known only because another mentions it, as its predecessor where `replacedBy` is given. */
-export const mentionedPurchase = (
+/** A purchase of which all products were requested, and that nothing is known to have replaced. */
+export const purchaseOf = (
   { store, environment, key }: PurchaseReference,
-  replacedBy: PurchaseKey | null,
-  replacedAt: Instant | null = null,
+  lines: readonly Line[],
+  verifiedAt: Instant,
 ): Purchase => ({
   store,
   environment,
   key,
-  lines: [],
-  selectedProducts: [],
-  replacedBy,
-  replacedAt,
+  lines,
+  selectedProducts: null,
+  replacedBy: null,
+  replacedAt: null,
   renewal: null,
-  verifiedAt: 0,
+  verifiedAt,
 });
+
+/** A purchase known only because another mentions it, as its predecessor where `replacedBy` is given. */
+export const mentionedPurchase = (
+  reference: PurchaseReference,
+  replacedBy: PurchaseKey | null,
+  replacedAt: Instant | null = null,
+): Purchase => ({ ...purchaseOf(reference, [], 0), selectedProducts: [], replacedBy, replacedAt });
 
 /** A renewal info as a fact of its lineage. It does not prove the lineage. */
 export const renewedPurchase = (lineage: PurchaseReference, renewal: Renewal): Purchase => ({

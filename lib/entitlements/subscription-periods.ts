@@ -116,20 +116,14 @@ const statedPeriod = (renewal: Renewal, periods: readonly Dated[]): Dated | unde
     : last;
 };
 
-/**
- * Whether one period ends where another begins. One whose refund was taken back is not ended by what was bought while
- * it stood.
- */
+/** Whether one period ends where another begins: not by what was bought during a refund that was taken back since. */
 const isEndedBy = ({ line }: Dated, { startsAt }: Dated): boolean => {
   const { revokedSince, revokedAt, verifiedAt } = line;
   const isGivenBack = revokedSince !== null && revokedAt === null;
   return !(isGivenBack && revokedSince <= startsAt && startsAt <= verifiedAt);
 };
 
-/**
- * Start of access. Of a renewal charged ahead, of which nothing before is known, its signing: only what runs is
- * renewed.
- */
+/** Start of access. Of a renewal charged ahead, with nothing known before it, its signing: only what runs is renewed. */
 const accessStart = (
   { line, startsAt }: Dated,
   all: readonly Dated[],

@@ -176,10 +176,7 @@ const queueOf = ({ holding: { purchase }, line }: Placed): string =>
 const byPurchase = (a: Placed, b: Placed): number =>
   compare(startOf(a), startOf(b)) || holdingOrder(a.holding, b.holding) || lineOrder(a.line, b.line);
 
-/**
- * Passes of one product follow one another: each begins at its purchase, or where the one before has used up its time.
- * Refunded units have used their time up to the refund.
- */
+/** Each pass begins at its purchase, or where the one before has used up its time: of refunded units, up to the refund. */
 const passSpans = (passes: readonly Placed[]): readonly Span[] => {
   const spans: Span[] = [];
   for (const queue of Map.groupBy(passes, queueOf).values()) {
@@ -210,10 +207,7 @@ const linesOf = (holding: Holding): readonly { readonly line: Line; readonly per
   ];
 };
 
-/**
- * What the holdings give over all time, line by line: the one place that decides on access. Each line that the catalog
- * maps has one span at each moment from its start on.
- */
+/** The one place that decides on access: each line that the catalog maps has one span at each moment from its start on. */
 export const timelineOf = (
   holdings: readonly Holding[],
   { catalog, renewalLeeway }: Terms,

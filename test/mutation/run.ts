@@ -14,13 +14,13 @@ const PARTS = {
   verification: {
     mutate: ["lib/stores/ios-store/**/*.ts"],
     tests: [
-      "test/stores/ios-store/{,one-purchase/,signatures/,server-api/}*.test.ts",
+      "test/stores/ios-store/{,signatures/,server-api/}*.test.ts",
       "test/proof/comparison/comparison.test.ts",
     ],
   },
   entitlements: {
     mutate: ["lib/entitlements/*.ts"],
-    tests: ["test/entitlements/**/*.test.ts", "test/stores/ios-store/one-purchase/*.test.ts"],
+    tests: ["test/entitlements/**/*.test.ts", "test/stores/ios-store/replaced-lineages.test.ts"],
   },
   identity: {
     mutate: ["lib/customers/storing/resolve-customer.ts", "lib/customers/storing/plan-customer-change.ts"],

@@ -63,7 +63,7 @@ const payload =
   (answer) => {
     kind.environment(answer);
     void answer[kind.signedAt];
-    kind.schema["app-store"]().safeParse(answer);
+    kind.schema().safeParse(answer);
   };
 
 const READERS = {

@@ -2,8 +2,8 @@ import type { Application } from "../../applications/application.ts";
 import { SECOND } from "../../duration.ts";
 import { isOverAt } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { UnansweredLookUp } from "../../stores/android-store/android-store.ts";
 import { selecting, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
+import type { StoreFailure } from "../../stores/store-client.ts";
 import { failedIfErased, type AskOutcome, type DueAsk } from "./ask.ts";
 import {
   isOfThisPurchase,
@@ -14,11 +14,14 @@ import {
 
 const TOO_MANY_REQUESTS = 429;
 
-const unanswered = (answer: UnansweredLookUp, now: Instant): AskOutcome => {
+/** Pause after it where Google does not say when to ask again. */
+const RETRY_AFTER = 5 * SECOND;
+
+const unanswered = (answer: StoreFailure, now: Instant): AskOutcome => {
   if (answer.outcome === "credential-rejected") return { outcome: "credential-rejected" };
   if (isOfThisPurchase(answer)) return { outcome: "failed" };
-  const isNamed = answer.status === TOO_MANY_REQUESTS;
-  return { outcome: "unavailable", retryAt: isNamed ? now + answer.retryAfterSeconds * SECOND : null };
+  const isTooMany = answer.status === TOO_MANY_REQUESTS;
+  return { outcome: "unavailable", retryAt: isTooMany ? (answer.retryAt ?? now + RETRY_AFTER) : null };
 };
 
 /** Whether the store has ended a purchase whose acknowledgement was pending until its deadline: it refunded it. */

@@ -1,16 +1,17 @@
 import type { AndroidStoreConfiguration, Application } from "../../applications/application.ts";
 import { ServiceError } from "../../contract/errors.ts";
+import { SECOND } from "../../duration.ts";
 import { isRevoked, productKindOf, referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type {
   AndroidPurchaseRequest,
   AndroidStore,
   AndroidStoreAnswer,
-  UnansweredLookUp,
 } from "../../stores/android-store/android-store.ts";
 import { isTransient } from "../../stores/android-store/failure.ts";
 import { purchaseKeyOfToken, purchasesOfToken } from "../../stores/android-store/purchase-token.ts";
-import { provenPurchaseOf, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
+import { provenPurchaseOf, reportOf, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
+import type { StoreFailure } from "../../stores/store-client.ts";
 import { isOfErased, type AndroidStoreSource, type FactsOrigin } from "../asking/ask.ts";
 import type { AskQueues } from "../asking/ask-queue.ts";
 import type { KnownFacts } from "./customer-table.ts";
@@ -76,18 +77,6 @@ export const lookUpVoided = async (
   return { outcome: "verified", ...reportOf(purchase), isClosed: true };
 };
 
-/** A purchase as the store would report it, without others of the same person. */
-export const reportOf = (purchase: VerifiedPurchase["purchase"]): VerifiedPurchase => ({
-  purchase,
-  replaces: null,
-  samePerson: [],
-  predecessors: [],
-  isPending: false,
-  isClosed: false,
-  goesOn: null,
-  acknowledgement: null,
-});
-
 /** HTTP status of an answer that arrived, whether or not it can be parsed. */
 const READ = 200;
 
@@ -95,7 +84,7 @@ const READ = 200;
  * Whether the fault may be this purchase's alone: its answer cannot be parsed, or refuses the request for an unknown
  * reason. Without a reason, it may be a proxy's own answer.
  */
-export const isOfThisPurchase = ({ outcome, status, reason }: UnansweredLookUp): boolean =>
+export const isOfThisPurchase = ({ outcome, status, reason }: StoreFailure): boolean =>
   status === READ ||
   (outcome === "unavailable" &&
     status !== null &&
@@ -105,12 +94,12 @@ export const isOfThisPurchase = ({ outcome, status, reason }: UnansweredLookUp):
 
 /** A look-up without a result: the Android store did not answer, or refused the credential. Fails the request. */
 export class UnansweredLookUpError extends ServiceError {
-  readonly answer: UnansweredLookUp;
+  readonly answer: StoreFailure;
 
-  constructor(answer: UnansweredLookUp) {
-    if (answer.outcome === "unavailable")
-      super("STORE_UNAVAILABLE", { retryAfterSeconds: answer.retryAfterSeconds });
-    else super("STORE_REJECTED_CREDENTIAL");
+  constructor(answer: StoreFailure, now: Instant) {
+    if (answer.outcome === "credential-rejected") super("STORE_REJECTED_CREDENTIAL");
+    else if (answer.retryAt === null) super("STORE_UNAVAILABLE");
+    else super("STORE_UNAVAILABLE", { retryAfterSeconds: Math.ceil((answer.retryAt - now) / SECOND) });
     this.answer = answer;
   }
 }
@@ -183,7 +172,7 @@ const storeAndAcknowledge = async (
   const stored = await storeFacts(ports, application, facts, claim, learn);
   if (due === null || stored.toAcknowledge === null) return { ...stored, isAcknowledged: null };
   const { outcome } = await ports.androidStore.acknowledge(configuration, due);
-  if (outcome === "due") return { ...stored, isAcknowledged: false };
+  if (outcome !== "acknowledged") return { ...stored, isAcknowledged: false };
   // It is pending in the table by now, so a failure here loses nothing.
   const { asked, askOnceAcknowledged } = stored.toAcknowledge;
   await ports.asks

@@ -1,10 +1,10 @@
 import type { ProductKind } from "../../contract/schemas.ts";
 import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { StoreClientOptions } from "../store-client.ts";
+import { malformedAnswer, unavailable, type StoreClientOptions } from "../store-client.ts";
 import { accountIn, productsIn, saysAcknowledged, voidedAnswer } from "./answers.ts";
 import type { AndroidStoreCredential } from "./credentials.ts";
-import { malformedAnswer, rejectedAs, type Failure } from "./failure.ts";
+import type { Failure } from "./failure.ts";
 import { readOneTimeProduct } from "./one-time-product.ts";
 import { createAndroidPublisher, type Call } from "./publisher.ts";
 import type { PendingAcknowledgement, VerifiedPurchase } from "./reading.ts";
@@ -24,38 +24,14 @@ export interface AndroidPurchaseRequest {
   readonly readsAccountEcho?: true;
 }
 
-/** The store's failure, for the log: HTTP status and reason, never a token, key or credential. */
-interface Cause {
-  readonly status: number | null;
-  readonly reason: string | null;
-}
-
-/**
- * Outcome of a lookup.
- * - `rejected`: the store does not know the token, or the token is of another kind, product or package.
- * - `gone`: the store has dropped the purchase, which ended long ago.
- * - `unavailable`: the store did not answer, or its answer cannot be parsed; the lookup may be retried.
- * - `credential-rejected`: the store refuses the operator's credential, or it cannot be used: a configuration error.
- */
+/** Outcome of a lookup. `accountEcho`: where it was asked for, and there is one. */
 export type AndroidStoreAnswer =
-  /** `accountEcho`: where it was asked for, and there is one. */
-  | ({ readonly outcome: "verified"; readonly accountEcho?: string } & VerifiedPurchase)
-  | ({ readonly outcome: "rejected" | "gone" } & Cause)
-  | UnansweredLookUp;
+  ({ readonly outcome: "verified"; readonly accountEcho?: string } & VerifiedPurchase) | Failure;
 
-/** A lookup that the store did not answer, or for which it refused the credential. */
-export type UnansweredLookUp =
-  | ({ readonly outcome: "credential-rejected" } & Cause)
-  | ({ readonly outcome: "unavailable"; readonly retryAfterSeconds: number } & Cause);
+/** Outcome of an acknowledgement: after any failure it can be made again. */
+export type AcknowledgementAnswer = { readonly outcome: "acknowledged" } | Failure;
 
-/** Outcome of an acknowledgement; `because` is the outcome of the call that failed. */
-export type AcknowledgementAnswer =
-  | { readonly outcome: "acknowledged" }
-  | ({ readonly outcome: "due"; readonly because: Failure["outcome"] } & Cause);
-
-/**
- * Times at which the store's systems recorded refunds, revocations and chargebacks: perhaps days after they happened.
- */
+/** Times at which the store recorded refunds, revocations and chargebacks: perhaps days after they happened. */
 export interface VoidedPeriod {
   /** Within the last 30 days. */
   readonly from: Instant;
@@ -76,7 +52,7 @@ export type VoidedPurchasesAnswer =
       /** Token of the next page; null: this is the last one. */
       readonly next: string | null;
     }
-  | ({ readonly outcome: "unavailable" | "credential-rejected" } & Cause);
+  | Failure;
 
 export interface AndroidStore {
   lookUp(androidPackage: AndroidPackage, request: AndroidPurchaseRequest): Promise<AndroidStoreAnswer>;
@@ -91,15 +67,12 @@ export interface AndroidStore {
     period: VoidedPeriod,
     page: string | null,
   ): Promise<VoidedPurchasesAnswer>;
-  /** Never rejects: an acknowledgement that fails for any reason is `due` and can be retried. */
+  /** Never rejects. */
   acknowledge(
     androidPackage: AndroidPackage,
     pending: PendingAcknowledgement,
   ): Promise<AcknowledgementAnswer>;
 }
-
-/** Default where the store does not say when to retry. */
-const RETRY_AFTER_SECONDS = 5;
 
 /** Google's `type` for lists that include subscriptions. */
 const SUBSCRIPTIONS_TOO = 1;
@@ -107,10 +80,7 @@ const SUBSCRIPTIONS_TOO = 1;
 /** Not usable as a URL path segment; the store never issues them. */
 const NO_TOKENS: ReadonlySet<string> = new Set(["", ".", ".."]);
 
-/**
- * Maximum length, percent-encoded. Tokens consist of letters, digits and a few signs; no server accepts a path longer
- * than this.
- */
+/** Maximum length, percent-encoded; no server accepts a longer path. */
 const LONGEST_ENCODED_TOKEN = 8192;
 
 const isNoToken = (token: string): boolean =>
@@ -148,22 +118,12 @@ const listVoided =
       options,
     );
 
-const failed = (failure: Failure): AndroidStoreAnswer =>
-  failure.outcome === "unavailable"
-    ? { ...failure, retryAfterSeconds: failure.retryAfterSeconds ?? RETRY_AFTER_SECONDS }
-    : failure;
+const rejectedAs = (reason: string): Failure => ({ outcome: "rejected", status: null, reason });
 
 /** Google answers so for a product name that it does not take, and for a purchase that is acknowledged already. */
 const isRefusal = ({ status }: Failure): boolean => status === 400 || status === 409;
 
 const ACKNOWLEDGED: AcknowledgementAnswer = { outcome: "acknowledged" };
-
-const dueBecauseOf = ({ outcome: because, status, reason }: Failure): AcknowledgementAnswer => ({
-  outcome: "due",
-  because,
-  status,
-  reason,
-});
 
 /**
  * The Android store, through Google's client for the Android Publisher API.
@@ -178,16 +138,16 @@ export const createAndroidStore = (options: StoreClientOptions): AndroidStore =>
   return {
     lookUp: async (androidPackage, request) => {
       const { purchaseToken, productKind, productIdentifier, readsAccountEcho = false } = request;
-      if (isNoToken(purchaseToken)) return failed(rejectedAs("invalid"));
+      if (isNoToken(purchaseToken)) return rejectedAs("invalid");
       const call = readPurchase(androidPackage, purchaseToken, productKind);
       const result = await publisher.call(androidPackage.credential, call);
-      if (result.outcome !== "answered") return failed(result);
+      if (result.outcome !== "answered") return result;
       const read = productKind === "subscription" ? readSubscription : readOneTimeProduct;
       const { packageName } = androidPackage;
       const { body, askedAt: answeredAt } = result;
       const reading = read(body, { packageName, purchaseToken, productIdentifier, answeredAt });
-      if (reading === null) return failed(malformedAnswer);
-      if (reading === "product-not-in-purchase") return failed(rejectedAs("productNotInPurchase"));
+      if (reading === null) return malformedAnswer;
+      if (reading === "product-not-in-purchase") return rejectedAs("productNotInPurchase");
       const accountEcho = readsAccountEcho ? accountIn(body) : null;
       return { outcome: "verified", ...reading, ...(accountEcho !== null && { accountEcho }) };
     },
@@ -195,13 +155,9 @@ export const createAndroidStore = (options: StoreClientOptions): AndroidStore =>
     voidedPurchases: async (androidPackage, period, page) => {
       const call = listVoided(androidPackage, period, page);
       const result = await publisher.call(androidPackage.credential, call);
-      if (result.outcome !== "answered") {
-        const { outcome, status, reason } = result;
-        return { outcome: outcome === "credential-rejected" ? outcome : "unavailable", status, reason };
-      }
-      const read = voidedAnswer().safeParse(result.body);
-      if (!read.success) return { outcome: "unavailable", status: 200, reason: "malformedAnswer" };
-      return { outcome: "answered", ...read.data };
+      if (result.outcome !== "answered") return result;
+      const { data } = voidedAnswer().safeParse(result.body);
+      return data === undefined ? malformedAnswer : { outcome: "answered", ...data };
     },
 
     acknowledge: async (androidPackage, pending) => {
@@ -213,18 +169,18 @@ export const createAndroidStore = (options: StoreClientOptions): AndroidStore =>
         const sent = await send(pending.productIdentifier);
         if (sent.outcome === "answered") return ACKNOWLEDGED;
         // Google also refuses a purchase that is already acknowledged, by the app perhaps: read it to find out.
-        if (!isRefusal(sent)) return dueBecauseOf(sent);
+        if (!isRefusal(sent)) return sent;
         const call = readPurchase(androidPackage, pending.purchaseToken, pending.productKind);
         const read = await publisher.call(credential, call, deadline);
-        if (read.outcome !== "answered") return dueBecauseOf(read);
+        if (read.outcome !== "answered") return read;
         if (saysAcknowledged(read.body)) return ACKNOWLEDGED;
         // Google does not document which product of a purchase with add-ons to name: try another one each minute.
         const others = productsIn(read.body).filter((product) => product !== pending.productIdentifier);
         const other = others[Math.floor(now() / MINUTE) % Math.max(1, others.length)];
         const again = other === undefined ? sent : await send(other);
-        return again.outcome === "answered" ? ACKNOWLEDGED : dueBecauseOf(again);
+        return again.outcome === "answered" ? ACKNOWLEDGED : again;
       } catch {
-        return { outcome: "due", because: "unavailable", status: null, reason: null };
+        return unavailable(null);
       }
     },
   };

@@ -2,17 +2,8 @@ import { createPrivateKey } from "node:crypto";
 import { auth } from "googleapis/build/src/apis/androidpublisher/index.js";
 import * as z from "zod/mini";
 import { parseJson } from "../../bounded-text.ts";
-import type { Instant } from "../../entitlements/time.ts";
-import { createLoadingCache } from "../../loading-cache.ts";
 import { once } from "../../once.ts";
-import {
-  CredentialUnavailableError,
-  loadFromSecret,
-  SECRET_CACHE,
-  UnusableCredentialError,
-  type FromSecret,
-  type ReadSecret,
-} from "../credentials.ts";
+import { CredentialError, credentialRejected, readCredential, type ReadSecret } from "../store-client.ts";
 import { readWorkloadIdentity, type TrustsOrigin } from "./workload-identity.ts";
 
 /**
@@ -49,17 +40,14 @@ const serviceAccountTokens = (json: unknown, limits: TransportLimits): AccessTok
     createPrivateKey(key);
     return new auth.JWT({ email, key, scopes: SCOPES, transporterOptions: limits });
   } catch {
-    throw new UnusableCredentialError("secretIsNoServiceAccount");
+    throw new CredentialError(credentialRejected("secretIsNoServiceAccount"));
   }
 };
 
 const property = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 
-/**
- * Google's client exchanges tokens over a separate transport, without a timeout and with three retries, and has no
- * option to change that.
- */
+/** Google's client exchanges tokens over a separate transport, without a timeout, with three retries and no option. */
 const limitTokenExchange = (tokens: AccessTokens, limits: TransportLimits): void => {
   const transport = property(property(tokens, "stsCredential"), "transporter");
   if (!(transport instanceof Object && "defaults" in transport))
@@ -74,7 +62,8 @@ const externalAccountTokens = (
   limits: TransportLimits,
 ): AccessTokens => {
   const reading = readWorkloadIdentity(json, trustsOrigin);
-  if (reading.outcome === "invalid") throw new UnusableCredentialError("workloadIdentityIsNoExternalAccount");
+  if (reading.outcome === "invalid")
+    throw new CredentialError(credentialRejected("workloadIdentityIsNoExternalAccount"));
   const tokens = new auth.AwsClient({ ...reading.identity, scopes: SCOPES, transporterOptions: limits });
   limitTokenExchange(tokens, limits);
   return tokens;
@@ -88,52 +77,30 @@ const secretTokens = (text: string, trustsOrigin: TrustsOrigin, limits: Transpor
     : serviceAccountTokens(json, limits);
 };
 
-/**
- * Caches Google's client per credential. Concurrent requests share one load; a failed load is forgotten. A secret is
- * read again after five minutes; if it is unchanged, its client and access token are kept.
- */
-export const createAndroidStoreCredentials = (options: {
-  readSecret: ReadSecret;
-  now: () => Instant;
-  limits: TransportLimits;
+export interface AccessTokensOptions {
+  readonly readSecret: ReadSecret;
+  readonly limits: TransportLimits;
   /** Origins besides Google's that a workload identity may request tokens from. */
-  trustsOrigin: TrustsOrigin;
-}) => {
-  const { readSecret, now, limits, trustsOrigin } = options;
+  readonly trustsOrigin: TrustsOrigin;
+}
 
-  const load = async (
-    credential: AndroidStoreCredential,
-    before: FromSecret<AccessTokens> | null | undefined,
-  ): Promise<FromSecret<AccessTokens>> =>
+/** A credential's client, and the text of the secret that it was made of; empty: of none. */
+export interface LoadedCredential {
+  readonly text: string;
+  readonly tokens: AccessTokens;
+}
+
+/** Loads a credential. What was loaded before is kept, with its access token, where the secret's text is the same. */
+export const loadCredential = async (
+  credential: AndroidStoreCredential,
+  before: LoadedCredential | null | undefined,
+  { readSecret, limits, trustsOrigin }: AccessTokensOptions,
+): Promise<LoadedCredential> => {
+  const text = "secret" in credential ? await readCredential(readSecret, credential.secret) : "";
+  if (before?.text === text) return before;
+  const tokens =
     "secret" in credential
-      ? loadFromSecret(readSecret, credential.secret, before, (text) =>
-          secretTokens(text, trustsOrigin, limits),
-        )
-      : (before ?? {
-          text: "",
-          made: externalAccountTokens(credential.workloadIdentity, trustsOrigin, limits),
-        });
-
-  const loaded = createLoadingCache<AndroidStoreCredential, FromSecret<AccessTokens>>({
-    load: async (credential, before) => load(credential, await before),
-    now,
-    ...SECRET_CACHE,
-    textOf: JSON.stringify,
-  });
-
-  return {
-    /**
-     * `fresh` is false where an earlier request loaded the credential. Rejects with {@link UnusableCredentialError} or
-     * {@link CredentialUnavailableError}.
-     */
-    accessTokensOf: async (credential: AndroidStoreCredential) => {
-      const fresh = !loaded.has(credential);
-      const found = await loaded.get(credential);
-      if (found === null) throw new CredentialUnavailableError();
-      return { tokens: found.made, fresh };
-    },
-    /** Drops a credential whose tokens the store refused; the next request loads it again. */
-    forget: (credential: AndroidStoreCredential, refused: AccessTokens): void =>
-      loaded.forget(credential, ({ made }) => made === refused),
-  };
+      ? secretTokens(text, trustsOrigin, limits)
+      : externalAccountTokens(credential.workloadIdentity, trustsOrigin, limits);
+  return { text, tokens };
 };

@@ -1,31 +1,26 @@
 import * as z from "zod/mini";
 import { once } from "../../once.ts";
-import { SECOND } from "../../duration.ts";
+import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { unansweredBecause } from "../../unanswered.ts";
-import { retryTime } from "../store-client.ts";
+import {
+  boundedRetry,
+  credentialRejected,
+  retryTime,
+  unavailable,
+  type StoreFailure,
+} from "../store-client.ts";
 
 /**
- * The store's failure: HTTP status and a one-word reason. Never a message: the client's messages contain the URL, and
- * the URL contains the purchase token.
+ * - `rejected`: the store does not know the token, or the token is of another kind, product or package.
+ * - `gone`: the store has dropped the purchase, which ended long ago.
  */
-export type Failure = {
-  /** HTTP status of the answer; null where there was none. */
-  readonly status: number | null;
-  /** The store's reason, or ours; null where there is none. */
-  readonly reason: string | null;
-} & (
-  | { readonly outcome: "rejected" | "gone" | "credential-rejected" }
-  | {
-      readonly outcome: "unavailable";
-      /** Seconds the store asked to wait, limited to 1 to 60; null where it did not say. */
-      readonly retryAfterSeconds: number | null;
-    }
-);
+export type Failure = StoreFailure<"rejected" | "gone">;
 
-const LONGEST_WAIT_SECONDS = 60;
+/** Longest wait that the store can ask for. */
+const LONGEST_WAIT = MINUTE;
 
-/** Google's reasons. `rejected`: the token is unknown, or of another kind, product or package. */
+/** Google's reasons. */
 const OUTCOMES: Readonly<Record<Exclude<Failure["outcome"], "unavailable">, ReadonlySet<string | null>>> = {
   rejected: new Set(["invalid", "invalidValue", "notFound", "productNotOwnedByUser"]),
   gone: new Set([
@@ -45,10 +40,7 @@ const OUTCOMES: Readonly<Record<Exclude<Failure["outcome"], "unavailable">, Read
     "userInsufficientPermission",
   ]),
 };
-/**
- * Google has answered 400 `failedPrecondition` with this message, in place of 410, about a subscription that expired
- * long ago. Other failed preconditions do not have it.
- */
+/** Google has answered 400 `failedPrecondition` with this message, in place of 410; other preconditions do not have it. */
 const NO_LONGER_AVAILABLE = /\bno longer available\b/i;
 const PRECONDITION_REASON = /^failed_?precondition$/i;
 const QUOTA_REASON = /limit_?exceeded|quota_?exceeded|resource_?exhausted/i;
@@ -104,28 +96,10 @@ interface Answered {
   readonly location: string;
   /** Never part of a failure. */
   readonly message: string;
-  readonly retryAfterSeconds: number | null;
+  readonly retryAt: Instant | null;
 }
 
-const unavailable = (reason: string | null, answered?: Answered): Failure => ({
-  outcome: "unavailable",
-  status: answered?.status ?? null,
-  reason,
-  retryAfterSeconds: answered?.retryAfterSeconds ?? null,
-});
-
-/** A 200 that does not have the documented shape. */
-export const malformedAnswer: Failure = { ...unavailable("malformedAnswer"), status: 200 };
-export const malformedTokenAnswer: Failure = unavailable("malformedTokenAnswer");
-export const unreadableCredential: Failure = unavailable("credentialUnavailable");
-
-export const rejectedAs = (reason: string): Failure => ({ outcome: "rejected", status: null, reason });
-
-export const credentialRejectedAs = (reason: string): Failure => ({
-  outcome: "credential-rejected",
-  status: null,
-  reason,
-});
+export const malformedTokenAnswer = unavailable("malformedTokenAnswer");
 
 /** Answer to a failed request; null: there was none; undefined: the error is not a failed request. */
 const answeredTo = (error: unknown, now: Instant): Answered | null | undefined => {
@@ -134,14 +108,12 @@ const answeredTo = (error: unknown, now: Instant): Answered | null | undefined =
   const { response } = data;
   if (response == null) return null;
   const { reason = "", location = "", message = "" } = statedIn(response.data);
-  const retryAt = retryTime(response.headers.get("retry-after"), now);
-  const wait = retryAt === null ? null : Math.max(Math.ceil((retryAt - now) / SECOND), 1);
   return {
     status: response.status,
     reason: WORD.test(reason) ? reason : null,
     location,
     message,
-    retryAfterSeconds: wait === null ? null : Math.min(wait, LONGEST_WAIT_SECONDS),
+    retryAt: boundedRetry(retryTime(response.headers.get("retry-after"), now), now, LONGEST_WAIT),
   };
 };
 
@@ -168,9 +140,8 @@ const outcomeOf = (answered: Answered): Failure["outcome"] => {
 };
 
 /**
- * Classifies a failed call of the Android Publisher API by Google's reason, or by the status where that suffices.
- * Anything uncertain is `unavailable`, so that a proxy's own 404, for example, refuses no purchase and raises no alarm.
- * Rethrows an error that is not a failed call.
+ * Failure of a call of the Android Publisher API, by Google's reason, or by the status where that suffices. Anything
+ * uncertain is `unavailable`: a proxy's own 404 refuses no purchase. Rethrows an error that is not a failed call.
  *
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2
  */
@@ -178,9 +149,9 @@ export const failureOfCall = (error: unknown, now: Instant): Failure => {
   const answered = answeredTo(error, now);
   if (answered === undefined) throw error;
   if (answered === null) return unavailable(unansweredBecause(error));
-  const { status, reason } = answered;
+  const { status, reason, retryAt } = answered;
   const outcome = outcomeOf(answered);
-  return outcome === "unavailable" ? unavailable(reason, answered) : { outcome, status, reason };
+  return outcome === "unavailable" ? unavailable(reason, status, retryAt) : { outcome, status, reason };
 };
 
 /** The client does not validate the token answer, and throws a TypeError where it is not an object. By name: another realm's. */
@@ -188,17 +159,17 @@ const isTypeError = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "name" in error && error.name === "TypeError";
 
 /**
- * Classifies a failed exchange of the operator's credential for an access token. A refusal by the token endpoint is the
- * credential's fault, and so is a credential that cannot even be sent.
+ * Failure of an exchange of the operator's credential for an access token. A refusal is the credential's fault, and so is
+ * a credential that cannot even be sent.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-5.2
  */
-export const failureOfTokenExchange = (error: unknown, now: Instant): Failure => {
+export const failureOfTokenExchange = (error: unknown, now: Instant): StoreFailure => {
   const answered = answeredTo(error, now);
   if (answered === undefined)
-    return isTypeError(error) ? malformedTokenAnswer : credentialRejectedAs("credentialUnusable");
+    return isTypeError(error) ? malformedTokenAnswer : credentialRejected("credentialUnusable");
   if (answered === null) return unavailable(unansweredBecause(error));
-  const { status, reason } = answered;
-  if (isTransient(answered) || status < 400) return unavailable(reason, answered);
+  const { status, reason, retryAt } = answered;
+  if (isTransient(answered) || status < 400) return unavailable(reason, status, retryAt);
   return { outcome: "credential-rejected", status, reason };
 };

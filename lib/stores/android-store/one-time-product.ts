@@ -1,9 +1,9 @@
 import type * as z from "zod/mini";
-import type { Line } from "../../entitlements/purchase.ts";
+import { lineOrder, purchaseOf, type Line } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { pendingAcknowledgement } from "./acknowledgement-deadline.ts";
 import { ACKNOWLEDGED, oneTimeProductAnswer } from "./answers.ts";
-import { lineOf, purchaseOf, purchaseReferenceOf, type Question, type Reading } from "./reading.ts";
+import { lineOf, purchaseReferenceOf, reportOf, type Question, type Reading } from "./reading.ts";
 
 type Answer = z.output<ReturnType<typeof oneTimeProductAnswer>>;
 
@@ -54,17 +54,11 @@ export const readOneTimeProduct = (body: unknown, question: Question): Reading =
   const paid = lines.find(({ standing }) => standing === "entitled");
   const purchase = purchaseReferenceOf(purchaseToken, answer.testPurchaseContext !== null);
   const isDue = answer.acknowledgementState !== ACKNOWLEDGED && paid !== undefined;
+  const selectedProducts = productIdentifier === null ? null : [productIdentifier];
   return {
-    purchase: {
-      ...purchaseOf(purchase, lines, answeredAt),
-      selectedProducts: productIdentifier === null ? null : [productIdentifier],
-    },
-    replaces: null,
-    samePerson: [],
-    predecessors: [],
+    ...reportOf({ ...purchaseOf(purchase, lines.toSorted(lineOrder), answeredAt), selectedProducts }),
     isPending,
     isClosed: !isPending && madeAt === null,
-    goesOn: null,
     acknowledgement: isDue
       ? pendingAcknowledgement(purchase, question, {
           productKind: "one_time_product",

@@ -1,8 +1,8 @@
 import type { ProductKind } from "../../contract/schemas.ts";
-import type { StoreClientOptions } from "../store-client.ts";
+import { malformedAnswer, type StoreClientOptions } from "../store-client.ts";
 import type { AndroidPackage } from "./android-store.ts";
 import { ordersAnswer } from "./answers.ts";
-import { malformedAnswer, type Failure } from "./failure.ts";
+import type { Failure } from "./failure.ts";
 import { createAndroidPublisher } from "./publisher.ts";
 
 /** A payment, and the purchase that it is of. */

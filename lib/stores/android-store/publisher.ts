@@ -1,22 +1,16 @@
 import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/index.js";
+import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { within } from "../../pause.ts";
-import { CredentialUnavailableError, UnusableCredentialError } from "../credentials.ts";
-import { STORE_TIMING, withOneRetry, type StoreClientOptions } from "../store-client.ts";
+import { createStoreClient, STORE_TIMING, type StoreClientOptions } from "../store-client.ts";
 import {
-  createAndroidStoreCredentials,
+  loadCredential,
   type AccessTokens,
   type AndroidStoreCredential,
+  type LoadedCredential,
   type TransportLimits,
 } from "./credentials.ts";
-import {
-  credentialRejectedAs,
-  failureOfCall,
-  failureOfTokenExchange,
-  malformedTokenAnswer,
-  unreadableCredential,
-  type Failure,
-} from "./failure.ts";
+import { failureOfCall, failureOfTokenExchange, malformedTokenAnswer, type Failure } from "./failure.ts";
 import { originOf } from "./workload-identity.ts";
 
 /** A call of Google's client: `auth` goes into its parameters, `options` beside them. */
@@ -33,6 +27,9 @@ export type Call = (
 export type CallResult =
   /** `askedAt`: time of the request. The answer is at least as new; of two answers, the one requested later wins. */
   { readonly outcome: "answered"; readonly body: unknown; readonly askedAt: Instant } | Failure;
+
+/** Age at which a secret is read again, so that a rotated key is picked up within this time. */
+const CREDENTIAL_KEPT_MILLISECONDS = 5 * MINUTE;
 
 const GOOGLE_ROOT_URL = "https://androidpublisher.googleapis.com/";
 
@@ -55,11 +52,14 @@ export const createAndroidPublisher = (options: StoreClientOptions) => {
     retryConfig: { retry: 0 },
     fetchImplementation: fetch,
   };
-  const credentials = createAndroidStoreCredentials({
-    readSecret,
+  const loading = { readSecret, limits, trustsOrigin: originOf(options.rootUrl) };
+  const client = createStoreClient<AndroidStoreCredential, LoadedCredential>({
+    load: async (credential, before) => loadCredential(credential, before, loading),
+    keptForMilliseconds: CREDENTIAL_KEPT_MILLISECONDS,
+    // Google's client caches whatever it received as a token, even none, for a token's lifetime.
+    refuses: (result) => result.outcome === "credential-rejected" || result === malformedTokenAnswer,
     now,
-    limits,
-    trustsOrigin: originOf(options.rootUrl),
+    timing,
   });
   const api = new androidpublisher_v3.Androidpublisher({});
 
@@ -84,38 +84,14 @@ export const createAndroidPublisher = (options: StoreClientOptions) => {
     }
   };
 
-  const attempt = async (
-    credential: AndroidStoreCredential,
-    call: Call,
-    deadline: AbortSignal,
-  ): Promise<{ result: CallResult; again: boolean }> => {
-    const loaded = await within(deadline, credentials.accessTokensOf(credential)).catch(
-      (error: unknown): Failure => {
-        if (error instanceof UnusableCredentialError) return credentialRejectedAs(error.reason);
-        return error instanceof CredentialUnavailableError
-          ? unreadableCredential
-          : failureOfCall(error, now());
-      },
-    );
-    if ("outcome" in loaded) return { result: loaded, again: false };
-    const { tokens, fresh } = loaded;
-    const result = (await exchange(tokens, deadline)) ?? (await send(call, tokens, deadline));
-    const refused = result.outcome === "credential-rejected";
-    // The client caches whatever it received as a token, even none, for a token's lifetime.
-    if (refused || result === malformedTokenAnswer) credentials.forget(credential, tokens);
-    if (refused) return { result, again: !fresh };
-    return { result, again: result.outcome === "unavailable" && result.retryAfterSeconds === null };
-  };
-
-  /** Abort signal for one lookup or acknowledgement, however many calls it takes. */
-  const newDeadline = () => AbortSignal.timeout(timing.total);
   return {
-    newDeadline,
-    /**
-     * Makes a call, and retries it once where the store is unavailable without saying when to retry, or refuses a
-     * credential loaded earlier.
-     */
-    call: (credential: AndroidStoreCredential, call: Call, deadline = newDeadline()): Promise<CallResult> =>
-      withOneRetry(() => attempt(credential, call, deadline), timing.pause, deadline),
+    newDeadline: client.newDeadline,
+    /** Makes a call, and retries it once as {@link createStoreClient} says. */
+    call: (credential: AndroidStoreCredential, call: Call, deadline?: AbortSignal): Promise<CallResult> =>
+      client.ask<CallResult>(
+        credential,
+        async ({ tokens }, signal) => (await exchange(tokens, signal)) ?? send(call, tokens, signal),
+        deadline,
+      ),
   };
 };

@@ -48,10 +48,7 @@ export interface PushTokenVerifier {
    * @param authorization the `Authorization` header; null: there is none
    */
   verify(authorization: string | null): Promise<PushTokenVerdict>;
-  /**
-   * Compares a verified token with the expected sender; null: they agree. If `expected` is null, every token is
-   * refused.
-   */
+  /** Compares a verified token with the expected sender; null: they agree. No `expected`: every token is refused. */
   disagreement(claims: PushTokenClaims, expected: ExpectedSender | null): PushTokenRejection | null;
 }
 
@@ -96,9 +93,8 @@ const reasonOf = (error: JOSEError): PushTokenRejection =>
 const rejected = (reason: PushTokenRejection): PushTokenVerdict => ({ outcome: "rejected", reason });
 
 /**
- * Verifies the OIDC tokens of authenticated Pub/Sub pushes, with `jose` and Google's keys. `jose` shares one load among
- * all callers, and loads again for an unknown key name, but does not pause after a failed load. The pause is added
- * here, so that a flood of forged tokens does not cause a flood of requests.
+ * Verifies the OIDC tokens of authenticated Pub/Sub pushes, with `jose` and Google's keys. `jose` does not pause after a
+ * failed load: the pause is added here, so that a flood of forged tokens causes no flood of requests.
  *
  * @see https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions
  */

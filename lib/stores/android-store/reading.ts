@@ -1,6 +1,5 @@
 import type { ProductKind } from "../../contract/schemas.ts";
 import {
-  lineOrder,
   mentionedPurchase,
   type Line,
   type Purchase,
@@ -50,20 +49,6 @@ export const lineOf = (told: Omit<Line, keyof typeof UNTOLD> & Partial<Line>): L
   ...told,
 });
 
-export const purchaseOf = (
-  reference: PurchaseReference,
-  lines: readonly Line[],
-  verifiedAt: Instant,
-): Purchase => ({
-  ...reference,
-  lines: lines.toSorted(lineOrder),
-  selectedProducts: null,
-  replacedBy: null,
-  replacedAt: null,
-  renewal: null,
-  verifiedAt,
-});
-
 /** The requested purchase, and the time of the request, used as the time of the answer. */
 export interface Question {
   readonly packageName: string;
@@ -93,6 +78,18 @@ export interface VerifiedPurchase {
   /** Acknowledgement to make once the purchase is stored; null: none. */
   readonly acknowledgement: PendingAcknowledgement | null;
 }
+
+/** A purchase as the store would report it, without others of the same person. */
+export const reportOf = (purchase: Purchase): VerifiedPurchase => ({
+  purchase,
+  replaces: null,
+  samePerson: [],
+  predecessors: [],
+  isPending: false,
+  isClosed: false,
+  goesOn: null,
+  acknowledgement: null,
+});
 
 /** The same, limited to these products of a one-time purchase; null: all of them. */
 export const selecting = (

@@ -1,13 +1,19 @@
 import type * as z from "zod/mini";
 import { DAY } from "../../duration.ts";
-import { isOverAt, type Line, type Purchase, type Standing } from "../../entitlements/purchase.ts";
+import {
+  isOverAt,
+  lineOrder,
+  purchaseOf,
+  type Line,
+  type Purchase,
+  type Standing,
+} from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { pendingAcknowledgement } from "./acknowledgement-deadline.ts";
 import { ACKNOWLEDGED, subscriptionAnswer, type SubscriptionState } from "./answers.ts";
 import { purchaseKeyOfToken } from "./purchase-token.ts";
 import {
   lineOf,
-  purchaseOf,
   purchaseReferenceOf,
   type PendingAcknowledgement,
   type Question,
@@ -133,10 +139,7 @@ const linesOf = (
   });
 };
 
-/**
- * The acknowledgement that is due. A purchase that is over was paid once, but has nothing left to refund; a hold or a pause
- * may still end.
- */
+/** The acknowledgement that is due. What is over has nothing left to refund; a hold or a pause may still end. */
 const acknowledgementOf = (
   { startTime, acknowledgementState, linkedPurchaseToken }: Answer,
   owned: readonly Item[],
@@ -177,7 +180,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
 
   const lines = linesOf(answer, owned, standing, answeredAt);
   const reference = purchaseReferenceOf(purchaseToken, answer.testPurchase !== null);
-  const purchase = purchaseOf(reference, lines, answeredAt);
+  const purchase = purchaseOf(reference, lines.toSorted(lineOrder), answeredAt);
   const isClosed = standing === null && answer.subscriptionState !== "SUBSCRIPTION_STATE_PENDING";
   // The purchase that it replaces, and an expired one after which the person bought again.
   const [linked = null, expired = null] = [

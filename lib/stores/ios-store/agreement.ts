@@ -18,8 +18,8 @@ export interface Disagreement {
 }
 
 /**
- * App transaction ids common to all lineages that carry any; an app transaction counts as a lineage. `other`: index of
- * the first payload of a lineage that carries none of them; null: there is none.
+ * App transaction ids common to all lineages that carry any; an app transaction is a lineage. `other`: index of the first
+ * payload of a lineage without them.
  */
 const commonIdentifiers = (
   payloads: readonly NamesAppTransaction[],
@@ -45,10 +45,9 @@ export const commonAppTransaction = (payloads: readonly NamesAppTransaction[]): 
 };
 
 /**
- * Finds the first payload that belongs to another app, environment or Apple Account than those before it; null where all
- * agree. App transaction ids are compared lineage by lineage: the payloads of one lineage are one person's, and have been
- * seen to carry two (Apple's developer forum, "Inconsistent appTransactionId in Transaction History"). Older payloads, without
- * an app transaction id, agree with any.
+ * First payload of another app, environment or Apple Account than those before it; null: all agree. App transaction ids
+ * are compared lineage by lineage: a lineage is one person's, and has been seen to carry two (Apple's developer forum,
+ * "Inconsistent appTransactionId in Transaction History"). Older payloads, without one, agree with any.
  *
  * @param before payloads of the same request that agree already
  */

@@ -34,12 +34,11 @@ type AppTransactionFields = Readonly<z.output<ReturnType<typeof schema>>>;
 export interface AppTransaction extends AppTransactionFields, Signed {}
 
 export const appTransactionKind: PayloadKind<AppTransactionFields> = {
-  has: ["bundleId", "receiptType", "receiptCreationDate"],
   // Fields of transactions, renewal info and notifications.
   lacks: ["transactionId", "originalTransactionId", "autoRenewStatus", "notificationType"],
   environment: ({ receiptType }) => receiptType,
   signedAt: "receiptCreationDate",
-  schema: { "app-store": schema, xcode: schema },
+  schema,
 };
 
 export interface AcceptedAppTransactions {
@@ -58,10 +57,7 @@ export interface RefusedClaims {
   readonly because: string;
 }
 
-/**
- * Checks a verified app transaction against the configured app; null: it is accepted. Production requires the
- * configured Apple ID, so a configuration without one does not accept production.
- */
+/** Checks a verified app transaction against the configured app; null: accepted. Production requires a configured Apple ID. */
 export const checkAppTransactionClaims = (
   { environment, bundleIdentifier, appAppleIdentifier, xcodeCertificate }: AppClaims,
   accepted: AcceptedAppTransactions,
@@ -91,8 +87,8 @@ export const checkAppTransactionClaims = (
 };
 
 /**
- * Bundle that a JWS in the form of StoreKit testing in Xcode (one certificate) claims; null for any other JWS. Nothing
- * is verified: the bundle only selects the configuration whose certificates can verify the JWS.
+ * Bundle that a JWS with one certificate, as of Xcode, claims; null for any other. Nothing is verified: it only selects the
+ * configuration whose certificates can verify the JWS.
  */
 export const selfSignedBundle = (compact: string): string | null => {
   const jws = splitJws(compact);

@@ -1,32 +1,9 @@
 import * as z from "zod/mini";
-import type { Environment } from "../../contract/schemas.ts";
-import { isInstant, type Instant } from "../../entitlements/time.ts";
+import { isInstant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
-import type { Signer } from "./signatures/trust.ts";
-
-export const ENVIRONMENTS: Record<Signer, ReadonlyMap<unknown, Environment>> = {
-  "app-store": new Map([
-    ["Production", "production"],
-    ["Sandbox", "sandbox"],
-  ]),
-  xcode: new Map([["Xcode", "xcode"]]),
-};
-
-const instant = once(() => z.number().check(z.refine(isInstant)));
 
 /** Milliseconds since 1970. Xcode signs fractions, which are rounded down. */
-export const TIMES: Record<Signer, () => z.ZodMiniType<Instant>> = {
-  "app-store": instant,
-  xcode: once(() => z.pipe(z.pipe(z.number(), z.transform(Math.floor)), instant())),
-};
-
-/** A schema for each signer, whose times are as that signer writes them. */
-export const bySigner = <Schema>(
-  schemaWith: (time: z.ZodMiniType<Instant>) => Schema,
-): Record<Signer, () => Schema> => ({
-  "app-store": once(() => schemaWith(TIMES["app-store"]())),
-  xcode: once(() => schemaWith(TIMES.xcode())),
-});
+export const time = once(() => z.number().check(z.overwrite(Math.floor), z.refine(isInstant)));
 
 /** Apple's identifiers are digits. Bounded here, because facts are stored under them. */
 export const storeIdentifier = once(() => z.string().check(z.regex(/^[\w.-]{1,128}$/)));

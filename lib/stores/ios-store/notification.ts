@@ -125,18 +125,14 @@ const environmentOf = (payload: JsonObject): unknown => {
 };
 
 export const notificationKind: PayloadKind<NotificationFields> = {
-  has: ["notificationType"],
   // Fields of transactions, app transactions and renewal info.
   lacks: ["transactionId", "originalTransactionId", "receiptType", "autoRenewStatus"],
   environment: environmentOf,
   signedAt: "signedDate",
-  schema: { "app-store": schema, xcode: schema },
+  schema,
 };
 
-/**
- * Whether a notification and its parts agree on app, environment and Apple Account, and the renewal info on the
- * transaction's lineage.
- */
+/** Whether a notification and its parts agree on app, environment, Apple Account and lineage. */
 export const partsAgree = (
   notification: Notification,
   { transaction, renewalInfo, appTransaction }: NotificationParts,

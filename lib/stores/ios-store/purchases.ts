@@ -1,5 +1,11 @@
 import { joinAll } from "../../entitlements/join.ts";
-import { mentionedPurchase, type Line, type Nature, type Purchase } from "../../entitlements/purchase.ts";
+import {
+  mentionedPurchase,
+  purchaseOf,
+  type Line,
+  type Nature,
+  type Purchase,
+} from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
 import type { Environment } from "../../contract/schemas.ts";
@@ -33,10 +39,7 @@ const eventOf = (transaction: Transaction): string => {
 
 const ORIGINAL_START: ReadonlySet<Nature> = new Set(["non_renewing", "non_consumable"]);
 
-/**
- * Start of the purchase. A restored copy of a non-consumable or non-renewing subscription has the date of the restore
- * as its own purchase date.
- */
+/** Start of the purchase. A restored copy of what is not renewed has the date of the restore as its purchase date. */
 const startOf = ({ nature, purchasedAt, originalPurchasedAt }: Transaction): Instant =>
   ORIGINAL_START.has(nature) ? (originalPurchasedAt ?? purchasedAt) : purchasedAt;
 
@@ -46,9 +49,7 @@ const WHOLE = 100_000;
 /** Natures whose units can be refunded in part while the others stay. */
 const DIVISIBLE: ReadonlySet<Nature> = new Set(["consumable", "non_renewing"]);
 
-/**
- * A revocation ends a transaction, whatever its percentage; for several passes or consumables, only the refunded share.
- */
+/** A revocation ends a transaction, whatever its percentage; of several passes or consumables, the refunded share. */
 const revocationOf = ({
   nature,
   quantity,
@@ -95,10 +96,7 @@ export const lineageKeyOf = (transaction: Transaction): PurchaseKey => {
   );
 };
 
-/**
- * The lineage that this transaction's lineage replaced, from the start of this period on; from its end if the copy was
- * restored later.
- */
+/** The lineage that this one replaced, from the start of this period on; from its end if the copy was restored later. */
 const replaced = (transaction: Transaction, key: PurchaseKey): Purchase[] => {
   const {
     previousOriginalTransactionIdentifier: previous,
@@ -137,19 +135,13 @@ export const purchasesOf = (transactions: readonly Transaction[]): ProvenPurchas
     (transaction) => `${transaction.environment} ${lineageKeyOf(transaction)}`,
   );
   return [...lineages.values()].flatMap((lineage): ProvenPurchase[] => {
-    const said = lineage.map((transaction): Purchase => ({
-      store: "ios-store",
-      environment: transaction.environment,
-      key: lineageKeyOf(transaction),
-      lines: [lineOf(transaction)],
-      selectedProducts: null,
-      replacedBy: null,
-      replacedAt: null,
-      renewal: null,
-      verifiedAt: transaction.signedAt,
-    }));
+    const signed = lineage.map((transaction) => {
+      const { environment, signedAt } = transaction;
+      const reference = { store: "ios-store", environment, key: lineageKeyOf(transaction) } as const;
+      return purchaseOf(reference, [lineOf(transaction)], signedAt);
+    });
     // Fast path: most often a lineage has one transaction.
-    const [purchase] = said.length === 1 ? said : joinAll(said);
+    const [purchase] = signed.length === 1 ? signed : joinAll(signed);
     if (purchase === undefined) return [];
     const named = lineage.flatMap((transaction) => replaced(transaction, purchase.key));
     const mentioned = named.length === 0 ? named : joinAll(named);

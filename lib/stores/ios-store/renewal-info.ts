@@ -1,15 +1,14 @@
 import * as z from "zod/mini";
 import { renewedPurchase, type Purchase } from "../../entitlements/purchase.ts";
-import type { Instant } from "../../entitlements/time.ts";
+import { once } from "../../once.ts";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
-import { bySigner, identifierOrNull, name, storeIdentifier } from "./fields.ts";
+import { identifierOrNull, name, storeIdentifier, time } from "./fields.ts";
 import { lineageKeyOf } from "./purchases.ts";
 import type { PayloadKind, Signed } from "./signatures/signed-payload.ts";
 import type { Transaction } from "./transaction.ts";
 
 /**
- * Status of a subscription in its billing grace period. The store sends it beside the renewal info, in signed
- * notifications and in its own answers.
+ * Status of a subscription in its billing grace period: beside the renewal info, in notifications and answers.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/status
  */
@@ -22,15 +21,15 @@ export const isGraceStatus = (status: unknown): boolean => status === GRACE_STAT
 const RENEWS = 1;
 
 /** An optional field may also be null, which means absent. */
-const schemaWith = (time: z.ZodMiniType<Instant>) =>
+const schema = once(() =>
   z.pipe(
     z.object({
       originalTransactionId: storeIdentifier(),
       productId: name(),
       autoRenewProductId: z.nullish(name()),
       autoRenewStatus: z.int(),
-      renewalDate: z.nullish(time),
-      gracePeriodExpiresDate: z.nullish(time),
+      renewalDate: z.nullish(time()),
+      gracePeriodExpiresDate: z.nullish(time()),
       isInBillingRetryPeriod: z.nullish(z.boolean()),
       expirationIntent: z.nullish(z.int()),
       appTransactionId: z.nullish(storeIdentifier()),
@@ -47,13 +46,14 @@ const schemaWith = (time: z.ZodMiniType<Instant>) =>
       isInBillingRetry: written.isInBillingRetryPeriod === true,
       expirationIntent: written.expirationIntent ?? null,
     })),
-  );
+  ),
+);
 
-type RenewalInfoFields = Readonly<z.output<ReturnType<typeof schemaWith>>>;
+type RenewalInfoFields = Readonly<z.output<ReturnType<typeof schema>>>;
 
 /**
- * Renewal info: the App Store's signed statement on a subscription's next renewal. It carries no bundle, so it names nobody: it
- * counts for a lineage that is known or comes with it, and links and merges no customer.
+ * The App Store's signed statement on a subscription's next renewal. It carries no bundle, so it names nobody: it counts for
+ * a lineage that is known or comes with it, and links and merges no customer.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
  */
@@ -66,12 +66,11 @@ export interface StatedRenewalInfo extends RenewalInfo {
 }
 
 export const renewalInfoKind: PayloadKind<RenewalInfoFields> = {
-  has: ["originalTransactionId", "productId", "autoRenewStatus", "environment"],
   // Fields of transactions, app transactions and notifications.
   lacks: ["transactionId", "purchaseDate", "receiptType", "notificationType"],
   environment: ({ environment }) => environment,
   signedAt: "signedDate",
-  schema: bySigner(schemaWith),
+  schema,
 };
 
 /**

@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
 import type { Nature } from "../../entitlements/purchase.ts";
-import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
-import { bySigner, identifierOrNull, LONGEST_NAME, name, storeIdentifier } from "./fields.ts";
+import { identifierOrNull, LONGEST_NAME, name, storeIdentifier, time } from "./fields.ts";
 import { parseJsonObject } from "./signatures/encoding.ts";
 import { splitJws } from "./signatures/jws.ts";
 import type { PayloadKind, Signed } from "./signatures/signed-payload.ts";
@@ -20,7 +19,7 @@ const NATURES = {
 const productTypes = Object.keys(NATURES) as (keyof typeof NATURES)[];
 
 /** An optional field may also be null, which means absent. */
-const schemaWith = (time: z.ZodMiniType<Instant>) =>
+const schema = once(() =>
   z.pipe(
     z
       .object({
@@ -33,12 +32,12 @@ const schemaWith = (time: z.ZodMiniType<Instant>) =>
         previousOriginalTransactionId: z.nullish(storeIdentifier()),
         subscriptionGroupIdentifier: z.nullish(z.string().check(z.maxLength(LONGEST_NAME))),
         webOrderLineItemId: z.nullish(storeIdentifier()),
-        purchaseDate: time,
-        originalPurchaseDate: z.nullish(time),
+        purchaseDate: time(),
+        originalPurchaseDate: z.nullish(time()),
         quantity: z.nullish(z.int().check(z.minimum(0))),
         revocationPercentage: z.nullish(z.number().check(z.minimum(0))),
-        expiresDate: z.nullish(time),
-        revocationDate: z.nullish(time),
+        expiresDate: z.nullish(time()),
+        revocationDate: z.nullish(time()),
         isUpgraded: z.nullish(z.boolean()),
       })
       .check(
@@ -73,9 +72,10 @@ const schemaWith = (time: z.ZodMiniType<Instant>) =>
       /** An upgrade within the subscription group ended this transaction. */
       isUpgraded: written.isUpgraded === true,
     })),
-  );
+  ),
+);
 
-type TransactionFields = Readonly<z.output<ReturnType<typeof schemaWith>>>;
+type TransactionFields = Readonly<z.output<ReturnType<typeof schema>>>;
 
 /**
  * One in-app purchase as the App Store signs it.
@@ -85,20 +85,11 @@ type TransactionFields = Readonly<z.output<ReturnType<typeof schemaWith>>>;
 export interface Transaction extends TransactionFields, Signed {}
 
 export const transactionKind: PayloadKind<TransactionFields> = {
-  has: [
-    "transactionId",
-    "originalTransactionId",
-    "productId",
-    "bundleId",
-    "purchaseDate",
-    "environment",
-    "type",
-  ],
   // Fields of app transactions, renewal info and notifications.
   lacks: ["receiptType", "autoRenewStatus", "autoRenewProductId", "notificationType"],
   environment: ({ environment }) => environment,
   signedAt: "signedDate",
-  schema: bySigner(schemaWith),
+  schema,
 };
 
 /** Identifiers of a signed transaction, and the account that the app gave to the store with it. */

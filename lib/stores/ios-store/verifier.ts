@@ -35,15 +35,9 @@ export interface IosStoreVerifier {
   verifyTransaction(compact: string, trust: Trust, moment: Instant): Promise<Verdict<Transaction>>;
   verifyTransactions: VerifyAll<Transaction>;
   verifyRenewalInfos: VerifyAll<RenewalInfo>;
-  /**
-   * Verifies the envelope alone. StoreKit testing in Xcode sends no notifications, so its certificates are not trusted
-   * here.
-   */
+  /** Verifies the envelope alone. Xcode sends no notifications, so its certificates are not trusted here. */
   verifyNotification(compact: string, trust: Trust, moment: Instant): Promise<Verdict<Notification>>;
-  /**
-   * Verifies the payloads in a verified notification by the same rules, and that all of them agree. A part in an unknown
-   * form does not reject the others.
-   */
+  /** Verifies the payloads in a verified notification, and that all agree. One in an unknown form rejects no other. */
   verifyNotificationParts(
     notification: Notification,
     trust: Trust,
@@ -67,10 +61,7 @@ export type VerifyAll<Payload> = (
  */
 export const AT_ONCE = 128;
 
-/**
- * Time by which a notification may be signed further ahead than a request: five minutes in all. The App Store may never
- * send a refused notification again.
- */
+/** Further ahead than a request, five minutes in all: the App Store may never send a refused notification again. */
 const SIGNED_AHEAD = 4 * MINUTE;
 
 const withoutXcode = ({ roots }: Trust): Trust => ({ roots, xcodeCertificates: new Set() });
@@ -84,11 +75,10 @@ export const createIosStoreVerifier = (check: SignatureCheck = checkSignature): 
       const signers = compacts.length > 1 ? together : alone;
       const verdicts: Promise<Verdict<Payload & Signed>>[] = [];
       for (const [index, compact] of compacts.entries()) {
-        // A new signer costs certificate signature checks on this thread: nothing else starts before they are done.
+        // A new signer's certificates are checked on this thread: nothing else starts before that is done.
         const last = isKnownSigner(compact, signers, trust) ? index + 1 - AT_ONCE : index;
         const verdict = verifySignedPayload(compact, kind, signers, trust, moment);
-        // A check that throws is handled by the awaits below; without this, the rejection would be unhandled until then
-        // and end the process.
+        // Handled by the awaits below; until then it would be unhandled, and end the process.
         verdict.catch(() => undefined);
         verdicts.push(verdict);
         if ((await verdicts[last])?.outcome === "rejected") break;

@@ -33,7 +33,7 @@ interface Lived {
 const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
   const { refusesUntil = 1, downFrom = Infinity, outFrom = Infinity, lasts = 3 * HOUR } = faults;
   const tried: number[] = [];
-  const silence = { outcome: "unavailable", status: 503, reason: null, retryAfterSeconds: 5 } as const;
+  const silence = { outcome: "unavailable", status: 503, reason: null, retryAt: null } as const;
   const isIn = (from: number, at: number): boolean => at >= from && at < from + lasts;
   const asked = await askedGoogle(table, (google, now) => ({
     lookUp: (...question) =>
@@ -41,9 +41,7 @@ const lived = async ({ sold = {}, isUnclaimed = false, ...faults }: Lived) => {
     acknowledge: async (...question) => {
       const at = now() - NOW;
       tried.push(at);
-      return isIn(downFrom, at) || at < refusesUntil
-        ? { outcome: "due", because: "unavailable", status: 500, reason: null }
-        : google.acknowledge(...question);
+      return isIn(downFrom, at) || at < refusesUntil ? silence : google.acknowledge(...question);
     },
   }));
   const { clock, sandbox, world, run, buy } = asked;

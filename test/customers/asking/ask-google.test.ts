@@ -137,6 +137,6 @@ test("a replacement that was never paid has the older purchase asked about again
 });
 
 test.each([403, 429])("a quota's %i is not of the purchase that was asked about", (status) => {
-  const quota = { outcome: "unavailable", status, reason: "quotaExceeded", retryAfterSeconds: 60 } as const;
+  const quota = { outcome: "unavailable", status, reason: "quotaExceeded", retryAt: null } as const;
   expect(isOfThisPurchase(quota)).toBe(false);
 });

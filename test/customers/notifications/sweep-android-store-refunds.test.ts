@@ -1,5 +1,5 @@
+import { reportOf } from "../../../lib/stores/android-store/reading.ts";
 import type { AndroidStoreConfiguration } from "../../../lib/applications/application.ts";
-import { reportOf } from "../../../lib/customers/storing/store-android-store-purchase.ts";
 import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
 import { verifiedAs, type Line, type Purchase } from "../../../lib/entitlements/purchase.ts";
@@ -36,7 +36,7 @@ const page = (next: string | null, ...voided: readonly (string | VoidedPurchase)
 
 const unavailable = (status: number | null, reason: string | null = null): AndroidStoreAnswer => ({
   outcome: "unavailable",
-  retryAfterSeconds: 5,
+  retryAt: null,
   status,
   reason,
 });
@@ -132,7 +132,7 @@ describe("the list of voided purchases", () => {
     expect(swept.asked).toEqual(found === 0 ? [] : [TOKEN]);
   });
 
-  const SILENT = { outcome: "unavailable", status: 503, reason: null } as const;
+  const SILENT = { outcome: "unavailable", retryAt: null, status: 503, reason: null } as const;
   test.each<[what: string, pages: readonly VoidedPurchasesAnswer[], found: number, after: Instant]>([
     ["is read to its last page", [page("2", "unknown"), page(null, TOKEN)], 1, PRESENT],
     ["is asked about as far as it was read", [page("2", TOKEN), SILENT], 1, LAST],

@@ -19,7 +19,7 @@ type Answer = ReturnType<typeof aSubscriptionAnswer> | Exclude<AndroidStoreAnswe
 
 const GONE: Answer = { outcome: "gone", status: 410, reason: "purchaseTokenNoLongerValid" };
 const UNKNOWN: Answer = { outcome: "rejected", status: 404, reason: "purchaseTokenNotFound" };
-const BUSY: Answer = { outcome: "unavailable", status: 429, reason: "quotaExceeded", retryAfterSeconds: 7 };
+const BUSY: Answer = { outcome: "unavailable", status: 429, reason: "quotaExceeded", retryAt: NOW + 7_000 };
 
 const PENDING_ACKNOWLEDGEMENT = { acknowledgementState: "ACKNOWLEDGEMENT_STATE_PENDING" };
 const owned = (productId: string, days: number) => ({

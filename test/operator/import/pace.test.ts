@@ -39,13 +39,10 @@ const ask = async (times: number, answer: (at: number, index: number) => Answer,
   const sent: number[] = [];
   const all = Promise.all(
     Array.from({ length: times }, async (_, index) =>
-      gate.ask<Answer>(
-        async () => {
-          sent.push(clock.now());
-          return answer(clock.now(), index);
-        },
-        ({ retryAt = null }) => retryAt,
-      ),
+      gate.ask<Answer>(async () => {
+        sent.push(clock.now());
+        return answer(clock.now(), index);
+      }),
     ),
   );
   await clock.run(all);

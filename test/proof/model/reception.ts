@@ -105,7 +105,7 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
           // It stays due, so that an answer from before is no news.
           acknowledge: (_, pending) => {
             acknowledged.push(pending.purchaseToken);
-            return Promise.resolve({ outcome: "due", because: "unavailable", status: 503, reason: null });
+            return Promise.resolve({ outcome: "unavailable", retryAt: null, status: 503, reason: null });
           },
         },
         asks: { acknowledged: unexpected },

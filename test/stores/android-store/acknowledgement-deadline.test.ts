@@ -1,12 +1,27 @@
-import { acknowledgementDeadline } from "../../../lib/stores/android-store/acknowledgement-deadline.ts";
-import { DAY, NOW } from "../../../testing/support/stores/android-store.ts";
+import type { PurchaseReference } from "../../../lib/entitlements/purchase.ts";
+import { pendingAcknowledgement } from "../../../lib/stores/android-store/acknowledgement-deadline.ts";
+import type { Question } from "../../../lib/stores/android-store/reading.ts";
+import { DAY, NOW, PACKAGE_NAME } from "../../../testing/support/stores/android-store.ts";
+import { aPurchase } from "../../../testing/support/stores/purchases.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-type Asked = Parameters<typeof acknowledgementDeadline>[0];
+const BOUGHT = {
+  productKind: "subscription",
+  productIdentifier: "premium",
+  madeAt: NOW,
+  prepaidUntil: null,
+} as const;
+const QUESTION = {
+  packageName: PACKAGE_NAME,
+  purchaseToken: "token",
+  productIdentifier: null,
+  answeredAt: NOW,
+};
+type Asked = Partial<Parameters<typeof pendingAcknowledgement>[2] & PurchaseReference & Question>;
 
-test.each<[rule: string, asked: Partial<Asked>, within: number]>([
+test.each<[rule: string, asked: Asked, within: number]>([
   ["within three days", {}, 3 * DAY],
   ["of a prepaid plan of a week, within three days", { prepaidUntil: NOW + 7 * DAY }, 3 * DAY],
   ["of a prepaid plan below six days, within half of it", { prepaidUntil: NOW + 6 * DAY - 2 }, 3 * DAY - 1],
@@ -24,6 +39,11 @@ test.each<[rule: string, asked: Partial<Asked>, within: number]>([
   ["within a day of an answer after two of three days", { answeredAt: NOW + 2 * DAY }, 3 * DAY],
   ["within a day of an answer long past the deadline", { answeredAt: NOW + 9 * DAY }, 10 * DAY],
 ])("a purchase has to be acknowledged %s", (_, asked, within) => {
-  const usual: Asked = { environment: "production", madeAt: NOW, answeredAt: NOW, prepaidUntil: null };
-  expect(acknowledgementDeadline({ ...usual, ...asked }) - NOW).toBe(within);
+  const reference = { ...aPurchase({ store: "android-store" }), ...asked };
+  const { deadline } = pendingAcknowledgement(
+    reference,
+    { ...QUESTION, ...asked, productIdentifier: null },
+    { ...BOUGHT, ...asked, productIdentifier: "premium" },
+  );
+  expect(deadline - NOW).toBe(within);
 });

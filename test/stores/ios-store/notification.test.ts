@@ -84,11 +84,11 @@ describe("a notification", () => {
   test.each<[string, Payload, string]>([
     ["an empty notificationType", about({}, { notificationType: "" }), "malformed_payload"],
     ["a text as appAppleId", about({ appAppleId: String(APPLE_ID) }), "malformed_payload"],
-    ["no environment", about({ environment: undefined }), "environment"],
+    ["no environment", about({ environment: undefined }), "malformed_payload"],
     ["a later signing", about({}, { signedDate: NOW + 300_001 }), "signing_time"],
     ["renewal info's fields", about({}, aRenewalInfo()), "wrong_kind"],
     ["a token beside data", about({}, { externalPurchaseToken: aToken("4f") }), "malformed_payload"],
-    ["a subject that is text", anEnvelope({ data: "data" }), "environment"],
+    ["a subject that is text", anEnvelope({ data: "data" }), "malformed_payload"],
     [
       "a token without an id",
       anEnvelope({ externalPurchaseToken: { bundleId: BUNDLE } }),

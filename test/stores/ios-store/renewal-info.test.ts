@@ -37,7 +37,7 @@ describe("a renewal info", () => {
   });
 
   test.each<[string, unknown, string]>([
-    ["autoRenewStatus", undefined, "wrong_kind"],
+    ["autoRenewStatus", undefined, "malformed_payload"],
     ["autoRenewStatus", "1", "malformed_payload"],
     ["renewalDate", String(NOW), "malformed_payload"],
     ["isInBillingRetryPeriod", 1, "malformed_payload"],

@@ -22,7 +22,7 @@ describe("a transaction", () => {
     ["originalTransactionId", [null, "é", ["1"]]],
     ["productId", [null, "", 1, "p".repeat(257)]],
     ["bundleId", [null, "", {}]],
-    ["purchaseDate", [null, String(NOW), NOW + 0.5, -1, Date.UTC(10_000, 0)]],
+    ["purchaseDate", [null, String(NOW), -1, Date.UTC(10_000, 0)]],
     ["expiresDate", [undefined, null, "2026-01-01"]],
     ["originalPurchaseDate", ["2026-01-01"]],
     ["revocationDate", [true, -1]],

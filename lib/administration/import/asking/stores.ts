@@ -19,6 +19,7 @@ export interface ImportStores {
 interface Paced {
   readonly outcome: string;
   readonly status?: number | null;
+  readonly retryAt?: Instant | null;
 }
 
 /** Failures of a request between which others succeed. */
@@ -69,11 +70,7 @@ export const createGate = ({ now, wait }: Clock, perSecond: number) => {
   };
 
   return {
-    /** @param retryAt time that a failed answer names; null: none */
-    ask: async <Answer extends Paced>(
-      send: () => Promise<Answer>,
-      retryAt: (answer: Answer) => Instant | null,
-    ): Promise<Answer | typeof STOPPED> => {
+    ask: async <Answer extends Paced>(send: () => Promise<Answer>): Promise<Answer | typeof STOPPED> => {
       let [tries, firstFailedAt, seen] = [0, Infinity, successes];
       for (;;) {
         await turn();
@@ -86,7 +83,7 @@ export const createGate = ({ now, wait }: Clock, perSecond: number) => {
           return answer;
         }
         if (answer.status === READ) return answer;
-        failed(retryAt(answer));
+        failed(answer.retryAt ?? null);
         firstFailedAt = Math.min(firstFailedAt, now());
         if (successes > seen) tries += 1;
         seen = successes;
@@ -126,15 +123,9 @@ export const pacedStores = (
     gateAt(
       `ios-store ${bundleIdentifier} ${environment}`,
       environment === "sandbox" ? perSecond / 10 : perSecond,
-    ).ask(send, (failed) => (failed.outcome === "unavailable" ? failed.retryAt : null));
-  const ofGoogle = <Answer extends Paced & { readonly retryAfterSeconds?: number | null }>(
-    { packageName }: AndroidPackage,
-    send: () => Promise<Answer>,
-  ) =>
-    gateAt(`android-store ${packageName}`, perSecond).ask(send, ({ status, retryAfterSeconds }) =>
-      // Without a 429, the seconds that a failure names are a default.
-      status === 429 && retryAfterSeconds != null ? clock.now() + retryAfterSeconds * SECOND : null,
-    );
+    ).ask(send);
+  const ofGoogle = <Answer extends Paced>({ packageName }: AndroidPackage, send: () => Promise<Answer>) =>
+    gateAt(`android-store ${packageName}`, perSecond).ask(send);
   return {
     gates,
     stores: {

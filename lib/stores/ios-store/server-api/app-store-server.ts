@@ -2,8 +2,14 @@ import { boundedText, parseJson } from "../../../bounded-text.ts";
 import type { Environment } from "../../../contract/schemas.ts";
 import type { Instant } from "../../../entitlements/time.ts";
 import { within } from "../../../pause.ts";
-import { CredentialUnavailableError, UnusableCredentialError } from "../../credentials.ts";
-import { STORE_TIMING, withOneRetry, type StoreClientOptions } from "../../store-client.ts";
+import { unansweredBecause } from "../../../unanswered.ts";
+import {
+  createStoreClient,
+  malformedAnswer,
+  STORE_TIMING,
+  unavailable,
+  type StoreClientOptions,
+} from "../../store-client.ts";
 import {
   readAppTransaction,
   readHistory,
@@ -14,16 +20,13 @@ import {
   type SignedFacts,
   type TransactionPage,
 } from "./server-answers.ts";
+import { failureOf, impossibleTransaction, type Failure } from "./server-failure.ts";
 import {
-  failureOf,
-  impossibleTransaction,
-  keyRejectedAs,
-  malformedAnswer,
-  noAnswer,
-  unreadableKey,
-  type Failure,
-} from "./server-failure.ts";
-import { createServerTokens, type AppStoreServerKey } from "./server-token.ts";
+  signToken,
+  TOKEN_USE_MILLISECONDS,
+  type AppStoreServerKey,
+  type TokenSubject,
+} from "./server-token.ts";
 
 export type { NotificationPage, SignedFacts, TransactionPage } from "./server-answers.ts";
 
@@ -35,14 +38,7 @@ export interface AppStoreApp {
   readonly key: AppStoreServerKey;
 }
 
-/**
- * Outcome of a question.
- * - `unknown`: the App Store knows no such transaction of this app in this environment.
- * - `unavailable`: no answer, an answer that cannot be parsed, or a temporary error. `retryAt`: time before which the
- *   store wants no further request; null: it names none.
- * - `credential-rejected`: the key is refused, or cannot be used: a configuration error. In production the App Store
- *   also refuses every key for an app that was never released.
- */
+/** Outcome of a question. In production the App Store also refuses every key for an app that was never released. */
 export type AppStoreAnswer<Content> = { readonly outcome: "answered"; readonly content: Content } | Failure;
 
 /** Notifications that the App Store first sent in a period. */
@@ -128,24 +124,28 @@ interface Request<Content> {
   readonly read: (answer: unknown) => Content | null;
 }
 
-/**
- * Asks over HTTP, once more where the store is unavailable without naming a time, or refuses a token of an earlier
- * request. Every request has a timeout and a bounded body, and no redirect takes the token elsewhere.
- */
+/** Asks over HTTP. Every request has a timeout and a bounded body, and no redirect takes the token elsewhere. */
 const createAsk = ({
   readSecret,
   now,
   timing = STORE_TIMING,
   fetch = globalThis.fetch,
 }: StoreClientOptions) => {
-  const tokens = createServerTokens({ readSecret, now });
+  const client = createStoreClient<TokenSubject, string>({
+    load: async (subject) => signToken(subject, readSecret, now),
+    keptForMilliseconds: TOKEN_USE_MILLISECONDS,
+    // Any other refusal is about the app or the key's permissions.
+    refuses: ({ status }) => status === 401,
+    now,
+    timing,
+  });
 
   const exchange = async <Content>(
     { url, body, read }: Request<Content>,
-    authorization: string,
+    token: string,
     signal: AbortSignal,
   ): Promise<AppStoreAnswer<Content>> => {
-    const accepting = { accept: "application/json", authorization };
+    const accepting = { accept: "application/json", authorization: `Bearer ${token}` };
     const response = await fetch(url, {
       ...(body === null
         ? { headers: accepting }
@@ -164,28 +164,16 @@ const createAsk = ({
     return content === null ? malformedAnswer : { outcome: "answered", content };
   };
 
-  const attempt = async <Content>(app: AppStoreApp, request: Request<Content>, deadline: AbortSignal) => {
-    const made = await within(deadline, tokens.tokenOf(app)).catch((error: unknown): Failure => {
-      if (error instanceof UnusableCredentialError) return keyRejectedAs(error.reason);
-      if (error instanceof CredentialUnavailableError || deadline.aborted) return unreadableKey;
-      throw error;
+  return async <Content>(
+    { bundleIdentifier, key }: AppStoreApp,
+    request: Request<Content>,
+  ): Promise<AppStoreAnswer<Content>> =>
+    client.ask<AppStoreAnswer<Content>>({ bundleIdentifier, key }, async (token, deadline) => {
+      const signal = AbortSignal.any([deadline, AbortSignal.timeout(timing.request)]);
+      return within(signal, exchange(request, token, signal)).catch((error: unknown) =>
+        unavailable(unansweredBecause(error)),
+      );
     });
-    if ("outcome" in made) return { result: made, again: false };
-    const { token, fresh } = made;
-    const signal = AbortSignal.any([deadline, AbortSignal.timeout(timing.request)]);
-    const result = await within(signal, exchange(request, token.authorization, signal)).catch(noAnswer);
-    if (result.outcome === "credential-rejected" && result.status === 401) {
-      tokens.forget(app, token);
-      return { result, again: !fresh };
-    }
-    const again = result.outcome === "unavailable" && result.retryAt === null && result !== malformedAnswer;
-    return { result, again };
-  };
-
-  return async <Content>(app: AppStoreApp, request: Request<Content>): Promise<AppStoreAnswer<Content>> => {
-    const deadline = AbortSignal.timeout(timing.total);
-    return withOneRetry(() => attempt(app, request, deadline), timing.pause, deadline);
-  };
 };
 
 /**

@@ -1,25 +1,12 @@
 import * as z from "zod/mini";
 import { parseJson } from "../../../bounded-text.ts";
-import { HOUR, SECOND } from "../../../duration.ts";
+import { HOUR } from "../../../duration.ts";
 import type { Instant } from "../../../entitlements/time.ts";
 import { once } from "../../../once.ts";
-import { unansweredBecause } from "../../../unanswered.ts";
-import { retryTime } from "../../store-client.ts";
+import { boundedRetry, retryTime, unavailable, type StoreFailure } from "../../store-client.ts";
 
-/** The store's failure: HTTP status and a one-word reason. Never holds a message, token, key or JWS. */
-export type Failure = {
-  /** HTTP status of the answer; null where there was none. */
-  readonly status: number | null;
-  /** Apple's name or code for the error, or our own; null where there is none. */
-  readonly reason: string | null;
-} & (
-  | { readonly outcome: "unknown" | "credential-rejected" }
-  | {
-      readonly outcome: "unavailable";
-      /** Time before which the store wants no further request, from a second to an hour ahead; null: none named. */
-      readonly retryAt: Instant | null;
-    }
-);
+/** `unknown`: the App Store knows no such transaction of this app in this environment. */
+export type Failure = StoreFailure<"unknown">;
 
 /**
  * Apple's error codes: `<status><number>`. Codes named retryable are temporary. An account that the App Store does not
@@ -62,6 +49,7 @@ const errorBody = once(() =>
   }),
 );
 
+/** Longest wait that the store can ask for. */
 const LONGEST_WAIT = HOUR;
 
 /**
@@ -71,22 +59,8 @@ const LONGEST_WAIT = HOUR;
  */
 const namedTime = (header: string | null, now: Instant): Instant | null => {
   const time = header !== null && /^\d{12,}$/.test(header) ? Number(header) : retryTime(header, now);
-  return time === null ? null : Math.min(Math.max(time, now + SECOND), now + LONGEST_WAIT);
+  return boundedRetry(time, now, LONGEST_WAIT);
 };
-
-const unavailable = (reason: string | null): Failure => ({
-  outcome: "unavailable",
-  retryAt: null,
-  status: null,
-  reason,
-});
-
-/** No complete answer in time, because of this error. */
-export const noAnswer = (error: unknown): Failure => unavailable(unansweredBecause(error));
-
-/** A 200 that does not have the documented shape, or is too large. */
-export const malformedAnswer: Failure = { ...unavailable("malformedAnswer"), status: 200 };
-export const unreadableKey: Failure = unavailable("credentialUnavailable");
 
 /** An identifier that no transaction has. */
 export const impossibleTransaction: Failure = {
@@ -95,18 +69,9 @@ export const impossibleTransaction: Failure = {
   reason: "InvalidTransactionId",
 };
 
-export const keyRejectedAs = (reason: string): Failure => ({
-  outcome: "credential-rejected",
-  status: null,
-  reason,
-});
-
 /**
- * Classifies an answer that is not a 200, by Apple's error code, or by the status where that suffices. Anything uncertain
- * is `unavailable`, so that a proxy's own 404, for example, makes no purchase unknown.
- *
- * @param retryAfter the `Retry-After` header
- * @param body null where it could not be read
+ * Failure of an answer that is not a 200, by Apple's error code, or by the status where that suffices. Anything uncertain
+ * is `unavailable`: a proxy's own 404 makes no purchase unknown. `body`: null where it could not be read.
  */
 export const failureOf = (
   status: number,
@@ -123,6 +88,6 @@ export const failureOf = (
   const forbidden = status === 403 && (code !== null || (word !== null && PERMISSION.test(word)));
   const outcome = status === 401 || forbidden ? "credential-rejected" : (known ?? "unavailable");
   return outcome === "unavailable"
-    ? { outcome, retryAt: namedTime(retryAfter, now), status, reason }
+    ? unavailable(reason, status, namedTime(retryAfter, now))
     : { outcome, status, reason };
 };

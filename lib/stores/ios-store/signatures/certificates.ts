@@ -73,8 +73,8 @@ const readExtensions = (der: Uint8Array): ReadonlySet<string> => {
 };
 
 /**
- * Object identifiers of a certificate's extensions, in hex; null where one is duplicate, unreadable, or critical and
- * unknown. Only for certificates whose signature is verified: untrusted ones are parsed by OpenSSL alone.
+ * A verified certificate's extensions; null where one is duplicate, unreadable, or critical and unknown. Untrusted
+ * certificates are parsed by OpenSSL alone.
  *
  * @see https://www.rfc-editor.org/rfc/rfc5280#section-4.2
  */

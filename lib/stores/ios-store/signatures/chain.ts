@@ -78,8 +78,7 @@ const verifyXcodeCertificate = (certificate: X509Certificate, trust: Trust): Ver
 };
 
 /**
- * Verifies the certificates of a JWS, except for their validity: the App Store's three, up to a trusted root, or the
- * single trusted one of StoreKit testing in Xcode.
+ * Verifies the certificates of a JWS, except for their validity: the App Store's three, or the single one of Xcode.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi/jwsdecodedheader
  */

@@ -43,10 +43,7 @@ const countMembers = (json: unknown): number => {
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/**
- * Parses a JSON object in UTF-8. Refuses duplicate member names at any depth, because parsers disagree on which member
- * counts (RFC 8259, 4; RFC 7515, 10.12).
- */
+/** Parses a JSON object in UTF-8. Parsers disagree on duplicate names (RFC 8259, 4; RFC 7515, 10.12): they are refused. */
 export const parseJsonObject = (bytes: Uint8Array): JsonObject | null => {
   try {
     const json = utf8.decode(bytes);

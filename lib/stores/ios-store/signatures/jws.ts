@@ -16,10 +16,7 @@ export interface CompactJws {
 
 const ES256_SIGNATURE_BYTES = 64;
 
-/**
- * Maximum length of a header in characters: three times the App Store's, which is little more than its three
- * certificates. A longer one is not decoded, so neither its nesting nor its certificates cost anything.
- */
+/** Maximum length of a header in characters: three times the App Store's. A longer one is not decoded, so it costs nothing. */
 export const LONGEST_HEADER = 16 * 1024;
 
 /**
@@ -41,9 +38,9 @@ export const splitJws = (compact: string): Verdict<CompactJws> => {
 const SIGNATURE_LENGTH = 86;
 
 /**
- * Distinct compact JWS, in order of first appearance. Compares signatures, because a `Set` of whole texts hashes every
- * character, which for a thousand transactions takes longer than everything outside verification. A text that shares
- * another's signature is kept, even if repeated: it cannot be valid.
+ * Distinct compact JWS, in order of first appearance. Compares signatures: a `Set` hashes every character, which for a
+ * thousand transactions takes longer than all else but verification. A text that shares another's signature is kept, even
+ * if repeated: it cannot be valid.
  */
 export const distinctJws = (compacts: readonly string[]): readonly string[] => {
   const firsts = new Map<string, string>();
@@ -59,8 +56,8 @@ const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === "string");
 
 /**
- * Certificates of the `x5c` header, the signing one first, as given. Keys named in other ways (`jwk`, `jku`, `x5u`,
- * `kid`) are never used: nobody vouches for them.
+ * Certificates of the `x5c` header, the signing one first. Keys named in other ways (`jwk`, `jku`, `x5u`, `kid`) are never
+ * used: nobody vouches for them.
  *
  * @see https://www.rfc-editor.org/rfc/rfc7515#section-4.1
  */

@@ -1,26 +1,23 @@
 import type * as z from "zod/mini";
 import type { Environment } from "../../../contract/schemas.ts";
 import { MINUTE } from "../../../duration.ts";
-import type { Instant } from "../../../entitlements/time.ts";
+import { isInstant, type Instant } from "../../../entitlements/time.ts";
 import { verifyChainOnce, type Chain, type KnownChains } from "./chain.ts";
 import { parseJsonObject, type JsonObject } from "./encoding.ts";
-import { ENVIRONMENTS, TIMES } from "../fields.ts";
 import { certificatesOf, splitJws, type CompactJws, type CheckKind, type SignatureCheck } from "./jws.ts";
 import type { Signer, Trust } from "./trust.ts";
 import { rejected, verified, type Verdict } from "./verdict.ts";
 
 /** A kind of signed payload, and what distinguishes it from the others. */
 export interface PayloadKind<Payload> {
-  /** Fields that every payload of this kind has. */
-  readonly has: readonly string[];
   /** Fields that only other kinds have. */
   readonly lacks: readonly string[];
   /** The store's name of its environment; anything else where it has none. */
   readonly environment: (payload: JsonObject) => unknown;
   /** Field with the time of signing. */
   readonly signedAt: string;
-  /** Reads its other fields, by signer. Unknown fields are tolerated. */
-  readonly schema: Record<Signer, () => z.ZodMiniType<Payload>>;
+  /** Reads its other fields. Unknown fields are tolerated. */
+  readonly schema: () => z.ZodMiniType<Payload>;
 }
 
 /** Facts that verification establishes for any payload. */
@@ -31,6 +28,15 @@ export interface Signed {
   readonly xcodeCertificate: string | null;
 }
 
+/** Environments that each signer signs for, by the store's names. */
+const ENVIRONMENTS: Record<Signer, ReadonlyMap<unknown, Environment>> = {
+  "app-store": new Map([
+    ["Production", "production"],
+    ["Sandbox", "sandbox"],
+  ]),
+  xcode: new Map([["Xcode", "xcode"]]),
+};
+
 /** Allowance for clock skew: how far in the future a JWS may be signed. */
 const SKEW_MILLISECONDS = MINUTE;
 
@@ -40,22 +46,24 @@ const readPayload = <Payload>(
   chain: Chain,
   moment: Instant,
 ): Verdict<Payload & Signed> => {
-  const has = (field: string) => Object.hasOwn(payload, field);
-  if (!kind.has.every(has) || kind.lacks.some(has)) return rejected("wrong_kind");
+  if (kind.lacks.some((field) => Object.hasOwn(payload, field))) return rejected("wrong_kind");
 
-  const environment = ENVIRONMENTS[chain.signer].get(kind.environment(payload));
-  if (environment === undefined) return rejected("environment");
+  const name = kind.environment(payload);
+  const environment = ENVIRONMENTS[chain.signer].get(name);
+  if (environment === undefined) return rejected(name === undefined ? "malformed_payload" : "environment");
 
-  const signedAt = TIMES[chain.signer]().safeParse(payload[kind.signedAt]);
-  if (!signedAt.success || signedAt.data > moment + SKEW_MILLISECONDS) return rejected("signing_time");
-  if (signedAt.data < chain.notBefore || signedAt.data > chain.notAfter) return rejected("outside_validity");
+  const written = payload[kind.signedAt];
+  // Xcode signs fractions.
+  const signedAt = chain.signer === "xcode" && typeof written === "number" ? Math.floor(written) : written;
+  if (!isInstant(signedAt) || signedAt > moment + SKEW_MILLISECONDS) return rejected("signing_time");
+  if (signedAt < chain.notBefore || signedAt > chain.notAfter) return rejected("outside_validity");
 
-  const fields = kind.schema[chain.signer]().safeParse(payload);
+  const fields = kind.schema().safeParse(payload);
   if (!fields.success) return rejected("malformed_payload");
   return verified({
     ...fields.data,
     environment,
-    signedAt: signedAt.data,
+    signedAt,
     xcodeCertificate: chain.signer === "xcode" ? chain.anchor : null,
   });
 };

@@ -1,9 +1,6 @@
 /** Reasons to refuse a JWS without a valid signature of a trusted signer. Anyone can cause them: certificates are public. */
 const FORGERIES = [
-  /**
-   * Not three canonical base64url parts, a signature of the wrong length, or a header that is too long or not an
-   * unambiguous JSON object.
-   */
+  /** Not three canonical base64url parts, or a header or signature that is too long or ambiguous. */
   "malformed_jws",
   "algorithm_not_accepted",
   "critical_header",
@@ -26,7 +23,7 @@ export type Rejection =
   // From here on, the signature is valid and its signer trusted.
   /** Not an unambiguous JSON object in UTF-8, or a field is not of the documented type. */
   | "malformed_payload"
-  /** A payload of another kind: renewal info for a transaction, a transaction for an app transaction. */
+  /** Has a field of another kind: a renewal info for a transaction. */
   | "wrong_kind"
   /** An unknown environment, or one that this signer does not sign for. */
   | "environment"
@@ -39,10 +36,7 @@ export type Rejection =
 
 const FORGED: ReadonlySet<Rejection> = new Set(FORGERIES);
 
-/**
- * Whether a refused payload is signed as it must be, and of a form that is not known here: the App Store may send new
- * forms.
- */
+/** Whether a refused payload is authentic, and of a form that is not known here: the App Store may send new ones. */
 export const isNotUnderstood = (reason: Rejection): boolean =>
   reason === "malformed_payload" || reason === "wrong_kind";
 

@@ -4,7 +4,7 @@ import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/
 import * as z from "zod";
 import type { ProductKind } from "../../../../lib/contract/schemas.ts";
 import type { Instant } from "../../../../lib/entitlements/time.ts";
-import { createAndroidStoreCredentials } from "../../../../lib/stores/android-store/credentials.ts";
+import { loadCredential } from "../../../../lib/stores/android-store/credentials.ts";
 import { originOf } from "../../../../lib/stores/android-store/workload-identity.ts";
 import {
   ONE_TIME_PRODUCT_NOTIFICATIONS,
@@ -133,12 +133,11 @@ export const startTimedAndroidStore = async (options: Parameters<typeof startAnd
     },
     /** Google's own client. It asks with an access token of the sandbox, and never again. */
     google: async () => {
-      const { tokens } = await createAndroidStoreCredentials({
+      const { tokens } = await loadCredential(androidPackage.credential, null, {
         readSecret: () => Promise.resolve(null),
-        now: () => clock.now,
         limits: { timeout: TIMING.request, retryConfig: { retry: 0 }, fetchImplementation: fetch },
         trustsOrigin: originOf(rootUrl),
-      }).accessTokensOf(androidPackage.credential);
+      });
       const options = { rootUrl, retryConfig: { retry: 0 } };
       return { client: new androidpublisher_v3.Androidpublisher({}), auth: tokens, options };
     },

@@ -1,28 +1,16 @@
-import type { CustomerEntitlement } from "../../../../lib/contract/schemas.ts";
-import { holdingsOf } from "../../../../lib/entitlements/holdings.ts";
-import { joinAll } from "../../../../lib/entitlements/join.ts";
-import { isoTime } from "../../../../lib/entitlements/time.ts";
-import { customerId } from "../../../../lib/identifiers.ts";
-import { purchasesOf } from "../../../../lib/stores/ios-store/purchases.ts";
-import type { Transaction } from "../../../../lib/stores/ios-store/transaction.ts";
-import { aVerifiedTransaction } from "../../../../testing/support/stores/ios-store.ts";
-import {
-  aCatalog,
-  aProduct,
-  DAY,
-  entitlementsAt,
-  NOW,
-  period as duration,
-} from "../../../../testing/support/stores/purchases.ts";
+import type { CustomerEntitlement } from "../../../lib/contract/schemas.ts";
+import { holdingsOf } from "../../../lib/entitlements/holdings.ts";
+import { joinAll } from "../../../lib/entitlements/join.ts";
+import { customerId } from "../../../lib/identifiers.ts";
+import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
+import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
+import { aVerifiedTransaction } from "../../../testing/support/stores/ios-store.ts";
+import { aCatalog, aProduct, DAY, entitlementsAt, NOW } from "../../../testing/support/stores/purchases.ts";
 
-/** Purchases under several transaction ids, from verified payloads to the answer. */
+/** Lineages that replace one another, from verified payloads to the answer. */
 
 const customerIdentifier = customerId("00000000-0000-4000-8000-000000000001");
-const catalog = aCatalog([
-  aProduct({ productIdentifier: "monthly" }),
-  aProduct({ productIdentifier: "forever" }),
-  aProduct({ productIdentifier: "pass", accessDuration: duration("P1D") }),
-]);
+const catalog = aCatalog([aProduct()]);
 
 const purchasesFrom = (transactions: readonly Transaction[]) =>
   joinAll(purchasesOf(transactions).flatMap(({ purchase, mentioned }) => [purchase, ...mentioned]));
@@ -115,83 +103,4 @@ describe("previousOriginalTransactionId", () => {
     for (let step = 0; step < moves.length; step += 1)
       expect(statuses(moves.slice(0, step + 1), NOW - (89 - 30 * step) * DAY)).toEqual(["active"]);
   });
-});
-
-const BOUGHT = NOW - 300 * DAY;
-
-/** A copy of a lifetime, signed this many days ago. */
-const forever = (transactionIdentifier: string, signed: number, fields: Partial<Transaction> = {}) =>
-  aVerifiedTransaction({
-    transactionIdentifier,
-    productIdentifier: "forever",
-    nature: "non_consumable",
-    purchasedAt: BOUGHT,
-    originalPurchasedAt: BOUGHT,
-    expiresAt: null,
-    signedAt: NOW - signed * DAY,
-    ...fields,
-  });
-const restored = (ago: number) => forever("101", 1, { purchasedAt: NOW - ago * DAY });
-const noMore = forever("100", 10, { revokedAt: NOW - 20 * DAY });
-
-/** A copy of a day's pass. */
-const pass = (transactionIdentifier: string, purchasedAt: number, fields: Partial<Transaction> = {}) =>
-  forever(transactionIdentifier, 0, {
-    productIdentifier: "pass",
-    nature: "non_renewing",
-    purchasedAt,
-    signedAt: purchasedAt + 1,
-    ...fields,
-  });
-const firstAt = { originalPurchasedAt: NOW - DAY / 2 };
-const threeCopies = [
-  pass("400", NOW - DAY / 2, firstAt),
-  pass("401", NOW - 10, firstAt),
-  pass("402", NOW - 5, firstAt),
-];
-const anew = ["400", "500"].map((id) =>
-  pass(id, NOW, { originalTransactionIdentifier: id, originalPurchasedAt: NOW }),
-);
-
-const event = { webOrderLineItemIdentifier: "w", signedAt: NOW - DAY };
-const copy = (id: string, fields: Partial<Transaction> = {}) => month(`A:${id}`, 10, { ...event, ...fields });
-const refund = { revokedAt: NOW - 5 * DAY, signedAt: NOW - 4 * DAY };
-const extended = { expiresAt: NOW + 25 * DAY, signedAt: NOW };
-
-type Answer = Partial<CustomerEntitlement>;
-test.each<[rule: string, expected: Answer, copies: Transaction[], moment?: number]>([
-  ["a lifetime is revoked under any id", { status: "revoked" }, [noMore, forever("101", 1)]],
-  ["a lifetime restored before its refund is revoked", { status: "revoked" }, [noMore, restored(25)]],
-  ["a lifetime is bought anew after its refund", { status: "active" }, [noMore, restored(5)]],
-  ["a lifetime is active once its refund is reversed", { status: "active" }, [noMore, forever("100", 1)]],
-  [
-    "a lifetime starts at its first purchase",
-    { status: "active", startsAt: isoTime(BOUGHT), lastVerifiedAt: isoTime(NOW - DAY) },
-    [forever("100", 9), restored(2)],
-  ],
-  [
-    "a pass does not start again with a restored copy",
-    { status: "expired", startsAt: isoTime(BOUGHT), expiresAt: isoTime(BOUGHT + DAY) },
-    [pass("400", BOUGHT), pass("401", NOW - 1000)],
-  ],
-  ["a pass does not start with a restored copy alone", { status: "expired" }, [pass("401", NOW - 1000)]],
-  ["a pass counts once", { status: "active", expiresAt: isoTime(NOW + DAY / 2) }, threeCopies],
-  ["a pass counts once", { status: "expired" }, threeCopies, NOW + DAY / 2],
-  ["a pass bought anew adds up", { status: "active" }, anew, NOW + 2 * DAY - 1],
-  ["a pass bought anew adds up to its end", { status: "expired" }, anew, NOW + 2 * DAY],
-  ["a period is revoked by its larger id", { status: "revoked" }, [copy("201", refund), copy("200")]],
-  ["a period is revoked by its smaller id", { status: "revoked" }, [copy("200", refund), copy("201")]],
-  [
-    "a period is extended by the same id",
-    { expiresAt: isoTime(extended.expiresAt) },
-    [copy("200"), copy("200", extended)],
-  ],
-  [
-    "a period is extended by another id",
-    { expiresAt: isoTime(extended.expiresAt) },
-    [copy("200"), copy("201", extended)],
-  ],
-  ["a period bought again is one of its own", { status: "active" }, [copy("200", refund), month("A:201", 2)]],
-])("%s: %j", (_, expected, copies, moment = NOW) => {
-  expect(answer(copies, moment)).toMatchObject([expected]);
 });
