@@ -13,9 +13,8 @@ import { createAppStoreServer } from "../../lib/stores/ios-store/server-api/app-
 import { APPLE_ROOTS } from "../../lib/stores/ios-store/signatures/trust.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
-import { bury } from "../../lib/table/customers/burial.ts";
+import { bury, writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
-import { writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
 import type { EnvironmentVariables } from "../connection.ts";
 import type { Session } from "../session.ts";
 

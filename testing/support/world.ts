@@ -25,11 +25,10 @@ import type { IdentityReference, ProvenPurchase } from "../../lib/entitlements/p
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId, customerId, type ApplicationId, type CustomerId } from "../../lib/identifiers.ts";
-import { bury } from "../../lib/table/customers/burial.ts";
+import { bury, writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
 import { createChangeTable } from "../../lib/table/telling/changes.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
-import { writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
 import type { KeyedHash } from "../../lib/telling/change-table.ts";
 import { tellChanges, type TellingReport, type TellingRun } from "../../lib/telling/tell-changes.ts";

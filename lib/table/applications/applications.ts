@@ -16,10 +16,15 @@ import { keyText, type Key } from "../dynamodb/key.ts";
 import { queryPages } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { parseItems, type Attributes, type Table } from "../dynamodb/table.ts";
-import { ITEMS_PER_TRANSACTION, transact, writeAll } from "../dynamodb/transactions.ts";
-import { deletion, update, type Write } from "../dynamodb/writes.ts";
-import { keys, partitions } from "../keys.ts";
-import { isDelivery } from "../named-by-key.ts";
+import {
+  deletion,
+  ITEMS_PER_TRANSACTION,
+  transact,
+  update,
+  writeAll,
+  type Write,
+} from "../dynamodb/writes.ts";
+import { isDelivery, keys, partitions } from "../keys.ts";
 import {
   toAndroidStoreItem,
   toApplicationItem,

@@ -6,8 +6,7 @@ import { once } from "../../once.ts";
 import { queryItems } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { knownItems, type Attributes, type Table } from "../dynamodb/table.ts";
-import { transact } from "../dynamodb/transactions.ts";
-import { put, type Write } from "../dynamodb/writes.ts";
+import { put, transact, type Write } from "../dynamodb/writes.ts";
 import { keys, partitions } from "../keys.ts";
 
 /** Entries of the first version have neither caller, accounts nor lines. */

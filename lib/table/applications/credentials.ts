@@ -10,8 +10,7 @@ import { absent, present, unrevoked } from "../dynamodb/conditions.ts";
 import { queryItems, readItem } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { parseItems, type Attributes, type Table } from "../dynamodb/table.ts";
-import { transact } from "../dynamodb/transactions.ts";
-import { check, put, update } from "../dynamodb/writes.ts";
+import { check, put, transact, update } from "../dynamodb/writes.ts";
 import { keys, partitions } from "../keys.ts";
 import { auditWrites } from "./audit.ts";
 

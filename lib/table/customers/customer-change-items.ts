@@ -24,13 +24,14 @@ import { lookWrite } from "../telling/looks.ts";
 import { claimsDifferences, claimsWrite } from "./claims.ts";
 import {
   encodeHoldings,
+  linesCodec,
+  renewalCodec,
   type accountCustomerItem,
   type customerItem,
   type identityItem,
   type purchaseItem,
   type transferItem,
 } from "./items.ts";
-import { linesCodec, renewalCodec } from "./lines.ts";
 
 /**
  * Lifetime of an absorbed customer's account item. Readers skip it; it stays for a Query that began before the merge

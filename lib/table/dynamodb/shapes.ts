@@ -3,6 +3,7 @@ import { parseJson } from "../../bounded-text.ts";
 import { ENVIRONMENTS, STORES } from "../../contract/schemas.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
+import type { Codec, Encoded } from "./positions.ts";
 
 /** Parts of item schemas, each created once: creating a schema takes longer than parsing with it. */
 export const text = once(() => z.string());
@@ -31,6 +32,9 @@ export const mapped = <Schema extends z.ZodMiniType, Value>(
   schema: Schema,
   toDomain: (parsed: z.output<Schema>) => Value,
 ) => z.pipe(schema, z.transform(toDomain));
+
+/** A value stored by position. */
+export const encoded = <Value>({ is, decode }: Codec<Value>) => mapped(z.custom<Encoded<Value>>(is), decode);
 
 /** A value stored as JSON text, so that nothing is lost or reordered. */
 export const jsonText = <Value>(is: (value: unknown) => value is Value) =>

@@ -10,8 +10,7 @@ import { askItem } from "../customers/items.ts";
 import { askUnchanged, revisionUnchanged, type Condition } from "../dynamodb/conditions.ts";
 import { firstKnownItems, readItem } from "../dynamodb/reads.ts";
 import { expiry, type Attributes, type Table } from "../dynamodb/table.ts";
-import { transact } from "../dynamodb/transactions.ts";
-import { deletion, put, update, type Write } from "../dynamodb/writes.ts";
+import { deletion, put, transact, update, type Write } from "../dynamodb/writes.ts";
 import { keys, partitions, sortKeys } from "../keys.ts";
 import { createLeasedQueues } from "./lease.ts";
 

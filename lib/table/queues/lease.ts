@@ -8,8 +8,7 @@ import type { Key } from "../dynamodb/key.ts";
 import { readItem } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { parseItem, type Item, type Table } from "../dynamodb/table.ts";
-import { unlessChanged, write } from "../dynamodb/transactions.ts";
-import { update } from "../dynamodb/writes.ts";
+import { unlessChanged, update, write } from "../dynamodb/writes.ts";
 
 /** Attributes of a lease. Only conditions read them. */
 export interface LeaseAttributes {

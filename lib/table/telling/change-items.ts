@@ -8,7 +8,7 @@ import { versionUnchanged } from "../dynamodb/conditions.ts";
 import { isInteger, isListOf, isText, type Guard } from "../dynamodb/positions.ts";
 import { readItem, readItems } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
-import { parseItem, type Attributes, type Table } from "../dynamodb/table.ts";
+import type { Attributes, Table } from "../dynamodb/table.ts";
 import { deletion, put, type Write } from "../dynamodb/writes.ts";
 import { keys } from "../keys.ts";
 
@@ -59,14 +59,12 @@ export const toldAccountsOf = async (
   application: ApplicationId,
   customers: readonly CustomerId[],
 ): Promise<ReadonlyMap<CustomerId, AccountId>> => {
-  const found = await readItems(
-    table,
-    customers.map((customer) => keys.toldCustomer(application, customer)),
-  );
+  const wanted = customers.map((customer) => keys.toldCustomer(application, customer));
+  const found = await readItems(table, wanted, toldCustomerItem);
   return new Map(
-    customers.flatMap((customer) => {
-      const item = found(keys.toldCustomer(application, customer));
-      return item === undefined ? [] : [[customer, parseItem(toldCustomerItem, item).account] as const];
+    customers.flatMap((customer, index) => {
+      const { account } = found[index] ?? {};
+      return account === undefined ? [] : [[customer, account] as const];
     }),
   );
 };

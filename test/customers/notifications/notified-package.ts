@@ -8,7 +8,7 @@ import {
 } from "../../../lib/customers/receive-android-store-notification.ts";
 import { createPushTokenVerifier } from "../../../lib/stores/android-store/push-token.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
-import { createStoreRequestQueue } from "../../../lib/table/telling/store-requests.ts";
+import { createStoreRequestQueue } from "../../../lib/table/telling/delivery-queue.ts";
 import { NOW, PACKAGE_NAME, startAndroidStore } from "../../../testing/support/stores/android-store.ts";
 import { anApplication, directoryOf } from "../../../testing/support/application.ts";
 import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import * as z from "zod";
 import type { ItemKind } from "../../../lib/contract/table-access.ts";
-import { partitionPatterns } from "../../../lib/table/key-patterns.ts";
+import { partitionPatterns } from "../../../lib/table/keys.ts";
 import type { Assembly } from "../../../local/lambda/assembly.ts";
 import { startProxy, type ProxiedRequest } from "./proxy.ts";
 
