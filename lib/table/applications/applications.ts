@@ -2,6 +2,14 @@ import * as z from "zod/mini";
 import type { ApplicationStore } from "../../administration/acts/apply.ts";
 import type { DestinationTable } from "../../administration/acts/destinations.ts";
 import type { Application } from "../../applications/application.ts";
+import { isWebhook } from "../../applications/destination.ts";
+import {
+  ANDROID_STORE_FIELDS,
+  APPLICATION_FIELDS,
+  IOS_STORE_FIELDS,
+  PRODUCT_FIELDS,
+} from "../../applications/fields.ts";
+import type { Catalog } from "../../entitlements/catalog.ts";
 import { once } from "../../once.ts";
 import {
   absent,
@@ -25,21 +33,10 @@ import {
   type Write,
 } from "../dynamodb/writes.ts";
 import { isDelivery, keys, partitions } from "../keys.ts";
-import {
-  toAndroidStoreItem,
-  toApplicationItem,
-  toCatalogItem,
-  toDestinationItem,
-  toIosStoreItem,
-  toStoreRegistrationItem,
-  type applicationOfTableItem,
-  type destinationItem,
-} from "./application-items.ts";
+import { attributesOf } from "./application-fields.ts";
+import type { applicationOfTableItem, destinationItem, storeRegistrationItem } from "./application-items.ts";
 import { createApplicationReader, type ApplicationReader } from "./application-reader.ts";
 import { auditWrites } from "./audit.ts";
-
-/** Applications in the table, with the operator's writes to them. */
-export type ApplicationTable = ApplicationReader & Pick<ApplicationStore, "save">;
 
 /** DynamoDB's item size limit; JSON is never shorter than what DynamoDB counts. */
 const ITEM_BYTES = 400 * 1024;
@@ -54,24 +51,46 @@ interface Described {
 /** Two items for each bundle and package: its configuration, and its registration. */
 const storeItems = ({ identifier, iosStore, androidStore }: Application): readonly Described[] => {
   const stores = [
-    ...iosStore.map((one) => ["ios-store", one.bundleIdentifier, toIosStoreItem(one)] as const),
-    ...androidStore.map((one) => ["android-store", one.packageName, toAndroidStoreItem(one)] as const),
+    ...iosStore.map(
+      (one) => ["ios-store", one.bundleIdentifier, attributesOf(IOS_STORE_FIELDS, one)] as const,
+    ),
+    ...androidStore.map(
+      (one) => ["android-store", one.packageName, attributesOf(ANDROID_STORE_FIELDS, one)] as const,
+    ),
   ];
+  const registration = { kind: "store-registration", application: identifier } satisfies Attributes<
+    typeof storeRegistrationItem
+  >;
   return stores.flatMap(([store, bundleOrPackage, attributes]) => [
-    { key: keys.storeConfiguration(identifier, store, bundleOrPackage), attributes },
+    {
+      key: keys.storeConfiguration(identifier, store, bundleOrPackage),
+      attributes: { kind: store, ...attributes },
+    },
     {
       key: keys.storeRegistration(store, bundleOrPackage),
-      attributes: toStoreRegistrationItem(identifier),
+      attributes: registration,
       condition: absentOrOf(identifier),
     },
   ]);
 };
 
+/** Without the secrets' epochs, which are kept. */
 const destinationItems = ({ identifier, destinations }: Application): readonly Described[] =>
-  destinations.map((one) => ({
-    key: keys.destination(identifier, one.name),
-    attributes: toDestinationItem(one),
+  destinations.map((destination) => ({
+    key: keys.destination(identifier, destination.name),
+    attributes: {
+      kind: "destination",
+      name: destination.name,
+      url: isWebhook(destination) ? destination.url : undefined,
+      eventBus: isWebhook(destination) ? undefined : destination.eventBus,
+    } satisfies Attributes<typeof destinationItem>,
   }));
+
+const catalogAttributes = ({ displayNames, products }: Catalog) => ({
+  kind: "catalog",
+  entitlements: [...displayNames].map(([identifier, displayName]) => ({ identifier, displayName })),
+  products: products.map((product) => attributesOf(PRODUCT_FIELDS, product)),
+});
 
 /** Writes what differs, and deletes what is no longer described. */
 const differenceWrites = (
@@ -93,12 +112,13 @@ const differenceWrites = (
   ];
 };
 
-export const createApplicationTable = (table: Table): ApplicationTable => ({
+/** Applications in the table, with the operator's writes to them. */
+export const createApplicationTable = (table: Table): ApplicationReader & Pick<ApplicationStore, "save"> => ({
   ...createApplicationReader(table),
 
   save: async (before, after, audit) => {
     const { identifier, name } = after;
-    const catalog = toCatalogItem(after.catalog);
+    const catalog = catalogAttributes(after.catalog);
     const bytes = Buffer.byteLength(JSON.stringify(catalog));
     if (bytes > ITEM_BYTES) return { outcome: "catalog_too_large", bytes, limit: ITEM_BYTES };
     const marker = { tableFormat: TABLE_FORMAT } satisfies Attributes<typeof markedItem>;
@@ -106,7 +126,13 @@ export const createApplicationTable = (table: Table): ApplicationTable => ({
     const writes = [
       update(
         keys.application(identifier),
-        toApplicationItem(after, (before?.version ?? 0) + 1),
+        {
+          kind: "application",
+          ...marker,
+          identifier,
+          ...attributesOf(APPLICATION_FIELDS, after),
+          version: (before?.version ?? 0) + 1,
+        },
         before === null ? absent : versionUnchanged(before.version),
       ),
       update(keys.catalog(identifier), catalog),

@@ -72,15 +72,15 @@ const readTombstone = ({ check, parse, item, tenant, rest }: Placed, kind: strin
   if (kind === "PURCHASE") tenant.erasedPurchases.add(rest);
 };
 
-const readConfiguration = ({ check, parse, sk, tenant, index }: Placed): void => {
+const readConfiguration = ({ check, parse, item, sk, tenant, index }: Placed): void => {
   const { application } = tenant;
-  const described = parse(() => applicationPartitionItem);
-  if ("identifier" in described) check(described.identifier === application, "names another application");
-  if (described.kind === "ios-store" || described.kind === "android-store")
-    index.configurations.push([sk, application]);
-  if (described.kind !== "credential-index") return;
-  check(described.application === application, "names another application");
-  index.listed.push([described.keyIdentifier, application]);
+  parse(() => applicationPartitionItem);
+  const { kind } = item;
+  if (kind === "application") check(item["identifier"] === application, "names another application");
+  if (kind === "ios-store" || kind === "android-store") index.configurations.push([sk, application]);
+  if (kind !== "credential-index") return;
+  check(item["application"] === application, "names another application");
+  index.listed.push([String(item["keyIdentifier"]), application]);
 };
 
 const readCustomer = (placed: Placed): void => {
