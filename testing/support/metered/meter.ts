@@ -2,7 +2,7 @@ import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
 import type { Item } from "../table/expressions.ts";
-import { after, bytesOfItem, textOfKey, transactWrite, writeOf } from "../table/memory-requests.ts";
+import { after, bytesOfItem, conditionOf, textOfKey, transactWrite } from "../table/memory-requests.ts";
 import { Stopwatch, sum } from "./measuring.ts";
 
 /** Requests to DynamoDB, and the units that they consumed. */
@@ -67,11 +67,11 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
 
   const countTransaction = (input: unknown): void => {
     for (const write of transactWrite.parse(input).TransactItems) {
-      const key = textOfKey(writeOf(write).named);
+      const key = textOfKey(conditionOf(write).Key);
       const before = items.get(key);
       const written = after(write, before) ?? {};
       writeUnits += unitsOfTransaction(Math.max(bytesOfItem(before ?? {}), bytesOfItem(written)));
-      if ("ConditionCheck" in write) continue;
+      if (write.ConditionCheck !== undefined) continue;
       if ("owner" in written && !("owner" in (before ?? {}))) writeUnits += unitsOfTransaction(0);
       items.set(key, written);
     }
