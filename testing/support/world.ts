@@ -55,6 +55,9 @@ interface Options {
   readonly waitForIndex: Operations["waitForIndex"];
 }
 
+/** A customer; null: nobody. */
+type Named = Pick<ResolvedCustomer, "identifier"> | null;
+
 /** An application on a table; its requests happen at one moment, unless it has a clock. */
 export interface World {
   readonly application: Application;
@@ -71,13 +74,10 @@ export interface World {
   store(facts: GivenFacts, claim?: Claim | null): Promise<ResolvedCustomer | null>;
   read(account: string): ReturnType<typeof readAccountEntitlements>;
   /** An operator's unlinking; a move when `to` is given. */
-  unlink(
-    customer: Pick<ResolvedCustomer, "identifier"> | null,
-    to?: string,
-  ): ReturnType<typeof unlinkCustomer>;
-  erase(customer: ResolvedCustomer | null): ReturnType<typeof eraseCustomer>;
+  unlink(customer: Named, to?: string): ReturnType<typeof unlinkCustomer>;
+  erase(customer: Named): ReturnType<typeof eraseCustomer>;
   /** An erasure that stops after its first step: the customer is gone, everything it owned is still there. */
-  beginErasure(customer: ResolvedCustomer | null): Promise<void>;
+  beginErasure(customer: Named): Promise<void>;
   items(): Promise<Record<string, unknown>[]>;
 }
 
