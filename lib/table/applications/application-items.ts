@@ -50,9 +50,9 @@ export const destinationItem = once(() =>
       url: z.optional(shape.text()),
       eventBus: z.optional(shape.text()),
       /** Only `destination rotate` writes it. */
-      secretEpochs: z.optional(z.array(shape.integer())),
+      secretEpochs: shape.optional(z.array(shape.integer()), []),
     }),
-    ({ name, url, eventBus, secretEpochs = [] }): Destination | null => {
+    ({ name, url, eventBus, secretEpochs }): Destination | null => {
       if (url !== undefined) return { name, url, secretEpochs };
       return eventBus === undefined ? null : { name, eventBus };
     },

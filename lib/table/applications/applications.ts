@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import type { ApplicationStore } from "../../administration/acts/apply.ts";
 import type { DestinationTable } from "../../administration/acts/destinations.ts";
 import type { Application } from "../../applications/application.ts";
@@ -10,7 +9,6 @@ import {
   PRODUCT_FIELDS,
 } from "../../applications/fields.ts";
 import type { Catalog } from "../../entitlements/catalog.ts";
-import { once } from "../../once.ts";
 import {
   absent,
   absentOrOf,
@@ -22,8 +20,7 @@ import {
 import { TABLE_FORMAT, type markedItem } from "../dynamodb/format.ts";
 import { keyText, type Key } from "../dynamodb/key.ts";
 import { queryPages } from "../dynamodb/reads.ts";
-import * as shape from "../dynamodb/shapes.ts";
-import { parseItems, type Attributes, type Table } from "../dynamodb/table.ts";
+import { keyIn, type Attributes, type Table } from "../dynamodb/table.ts";
 import {
   deletion,
   ITEMS_PER_TRANSACTION,
@@ -149,8 +146,6 @@ export const createApplicationTable = (table: Table): ApplicationReader & Pick<A
   },
 });
 
-const keyItem = once(() => z.object({ pk: shape.text(), sk: shape.text() }));
-
 const ITEMS_PER_PAGE = 500;
 
 export const createDestinationTable = (table: Table): DestinationTable => ({
@@ -168,7 +163,7 @@ export const createDestinationTable = (table: Table): DestinationTable => ({
     const query = { pk: partitions.destination(destination), itemsPerPage: ITEMS_PER_PAGE };
     let dropped = 0;
     for await (const page of queryPages(table, query)) {
-      const found = parseItems(keyItem, page);
+      const found = page.map(keyIn);
       await writeAll(
         table,
         found.map((key) => deletion(key)),

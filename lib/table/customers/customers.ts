@@ -126,8 +126,7 @@ export const createCustomerTable = (table: Table): CustomerTable => {
         erasedIdentity: identityItems.some(isErased),
         identities: identityItems.map((item) => {
           if (!isLiving(item)) return null;
-          const { customer, customerVersion = 0 } = parseItem(identityItem, item);
-          return { item: keyText(keyIn(item)), customer, customerVersion };
+          return { item: keyText(keyIn(item)), ...parseItem(identityItem, item) };
         }),
         purchases: new Map(stored.map((one) => [referenceText(one.purchase), one])),
       };

@@ -137,7 +137,7 @@ export const identityItem = once(() =>
   z.object({
     customer: shape.customer(),
     /** The customer's version as written in the identity's transaction. */
-    customerVersion: z.optional(shape.integer()),
+    customerVersion: shape.optional(shape.integer(), 0),
   }),
 );
 
@@ -187,13 +187,9 @@ export const customerItem = once(() =>
       absorbed: customers(),
       unsettled: z.boolean(),
       aliasOf: z.nullable(shape.customer()),
-      survivorVersion: z.optional(shape.integer()),
+      survivorVersion: shape.optional(shape.integer(), 0),
     }),
-    ({ customer: identifier, survivorVersion = 0, ...customer }): StoredCustomer => ({
-      identifier,
-      survivorVersion,
-      ...customer,
-    }),
+    ({ customer: identifier, ...customer }): StoredCustomer => ({ identifier, ...customer }),
   ),
 );
 
@@ -208,7 +204,7 @@ export const accountCustomerItem = once(() =>
 
 /** Customers linked to an account by clients' claims alone, by {@link claimsCounter}; absent: none. */
 export const accountClaimsItem = once(() =>
-  z.object({ production: z.optional(shape.integer()), other: z.optional(shape.integer()) }),
+  z.object({ production: shape.optional(shape.integer(), 0), other: shape.optional(shape.integer(), 0) }),
 );
 export type ClaimsCounter = "production" | "other";
 

@@ -25,11 +25,10 @@ export const toldItem = once(() =>
       entitlements: z.record(shape.text(), shape.text()),
       lookAt: shape.nullableInteger(),
       last: z.nullable(place()),
-      left: z.optional(customers()),
+      left: shape.optional(customers(), []),
     }),
-    ({ customers, entitlements, left = [], ...told }): Told => ({
+    ({ customers, entitlements, ...told }): Told => ({
       ...told,
-      left,
       isStored: true,
       digest: { customers, entitlements: new Map(Object.entries(entitlements)) },
     }),
@@ -113,21 +112,15 @@ export const changeItem = once(() =>
       /** First place of the transaction that told it. */
       first: shape.integer(),
       toldAt: shape.integer(),
-      data: z.optional(shape.jsonText(isChangeData)),
-      /** Whether its account was erased since, and its data with it. */
-      isEmptied: z.optional(z.boolean()),
+      data: shape.optional(z.nullable(shape.jsonText(isChangeData)), null),
       /** The account's change before; absent: none is known. */
-      previous: z.optional(place()),
+      previous: shape.optional(z.nullable(place()), null),
       /** Whether the data of customers erased since was removed; absent: it is as it was told. */
-      isRedacted: z.optional(z.boolean()),
+      isRedacted: shape.optional(z.boolean(), false),
     }),
-    ({ sequence, first, toldAt, data = null, previous = null, isRedacted = false }) => ({
-      place: { day: dayOf(toldAt), sequence },
-      first,
-      toldAt,
-      data,
-      previous,
-      isRedacted,
+    ({ sequence, ...change }) => ({
+      place: { day: dayOf(change.toldAt), sequence },
+      ...change,
     }),
   ),
 );

@@ -61,7 +61,7 @@ export const emptyChanges = async (
       erased !== null && (isRedacted || (before?.data != null && tellsLoss(erased, before.data, data)));
     const attributes: Partial<Attributes<typeof changeItem>> = stays
       ? { data: JSON.stringify(without(erased, data)), isRedacted: true }
-      : { data: undefined, isEmptied: true };
+      : { data: undefined, isRedacted: false };
     // Only an expired change has nothing to empty: after a conflict with a transaction, the data would stay.
     await ifConditionHolds(
       () => write(table, update(keys.change(application, place), attributes, present)),
