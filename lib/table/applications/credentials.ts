@@ -113,4 +113,3 @@ export const createCredentialTable = (table: Table) => {
     },
   };
 };
-export type CredentialTable = ReturnType<typeof createCredentialTable>;

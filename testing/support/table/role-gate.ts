@@ -19,18 +19,6 @@ export interface KindAccess extends Pick<Access, "function"> {
   readonly kind: ItemKind | null;
 }
 
-/** DynamoDB behind the roles of a stack's functions. */
-export interface RoleGate {
-  readonly endpoint: string;
-  /** Accesses that a role allowed, once for each kind of items. */
-  readonly allowed: readonly KindAccess[];
-  /** Accesses that a role did not allow, once for each action and kind; their requests were refused. */
-  readonly denied: readonly Access[];
-  /** Answers the function's requests with an error of the database; null: no function's. */
-  failFor(functionName: string | null): void;
-  stop(): Promise<void>;
-}
-
 const LEADING_KEYS = "dynamodb:LeadingKeys";
 const list = z.union([z.string().transform((one) => [one]), z.array(z.string())]);
 const statement = z.object({
@@ -174,7 +162,7 @@ const REFUSAL = JSON.stringify({
  *
  * @param target the database's address
  */
-export const startRoleGate = async (assembly: Assembly, target: string): Promise<RoleGate> => {
+export const startRoleGate = async (assembly: Assembly, target: string) => {
   const roles = rolesOf(assembly);
   const allowed = new Map<string, KindAccess>();
   const denied = new Map<string, Access>();
@@ -206,13 +194,16 @@ export const startRoleGate = async (assembly: Assembly, target: string): Promise
   });
   return {
     endpoint: address,
+    /** Accesses that a role allowed, once for each kind of items. */
     get allowed() {
       return [...allowed.values()];
     },
+    /** Accesses that a role did not allow, once for each action and kind; their requests were refused. */
     get denied() {
       return [...denied.values()];
     },
-    failFor: (name) => {
+    /** Answers the function's requests with an error of the database; null: no function's. */
+    failFor: (name: string | null): void => {
       failing = name;
     },
     stop,
