@@ -219,38 +219,36 @@ export const WEBHOOK: Destination = {
 };
 
 /** A world whose application is told of changes. */
-export interface ToldWorld {
-  readonly world: World;
-  /** Tells what is due at the moment. */
-  tell(moment?: Instant, changes?: Partial<TellingRun>, until?: Instant): Promise<TellingReport>;
-  /** All changes in the order of the sequence; null: emptied. */
-  changes(): Promise<readonly (ChangeData | null)[]>;
-  /** Items of the application whose partition key contains the text. */
-  itemsOf(text: string): Promise<readonly Record<string, unknown>[]>;
-}
-
 export const createToldWorld = (
   table: TestTable,
   given: World = createWorld(table),
   destinations: readonly Destination[] = [WEBHOOK],
-): ToldWorld => {
+) => {
   const world = given.with({ application: { ...given.application, destinations, keepsChanges: true } });
   const { application } = world;
-  const itemsOf: ToldWorld["itemsOf"] = async (text) =>
+  /** Items of the application whose partition key contains the text. */
+  const itemsOf = async (text: string): Promise<readonly Record<string, unknown>[]> =>
     (await world.items()).filter(({ pk }) => String(pk).includes(text));
   return {
     world,
     itemsOf,
-    tell: async (moment = NOW, changes = {}, until = Infinity) => {
+    /** Tells what is due at the moment. */
+    tell: async (
+      moment: Instant = NOW,
+      changes: Partial<TellingRun> = {},
+      until: Instant = Infinity,
+    ): Promise<TellingReport> => {
       const run = tellingOf(table, application.identifier, () => Promise.resolve(application));
       return tellChanges({ ...run, now: () => moment, ...changes }, until);
     },
-    changes: async () =>
+    /** All changes in the order of the sequence; null: emptied. */
+    changes: async (): Promise<readonly (ChangeData | null)[]> =>
       (await itemsOf("#CHANGES#"))
         .toSorted((a, b) => Number(a["sequence"]) - Number(b["sequence"]))
         .map(({ data }) => (data === undefined ? null : JSON.parse(String(data)))),
   };
 };
+export type ToldWorld = ReturnType<typeof createToldWorld>;
 
 export const byCredential = (account: string): Claim => ({
   account: accountId(account),

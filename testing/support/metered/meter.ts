@@ -13,18 +13,6 @@ export interface Consumption {
   readonly writeUnits: number;
 }
 
-export interface MeteredTime {
-  /** From the command to its result: DynamoDB and its client. */
-  readonly client: number;
-  /** The part of `client` from sending the request to the head of the response. */
-  readonly waiting: number;
-}
-
-export interface Meter {
-  /** Returns what was consumed since the last call. */
-  take(): Consumption & { readonly milliseconds: MeteredTime };
-}
-
 const batch = z.object({
   RequestItems: z.record(z.string(), z.object({ Keys: z.array(z.unknown()) })),
 });
@@ -57,7 +45,7 @@ const unitsOfTransaction = (bytes: number): number => 2 * Math.max(1, Math.ceil(
  * the item; what was not written under this meter counts as if it had not been there. A new index entry counts as a write of
  * the transaction, as in DynamoDB Local. A write outside a transaction counts as DynamoDB Local reports it.
  */
-export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
+export const meter = ({ middlewareStack }: DynamoDBDocumentClient) => {
   let requests: Record<string, number> = {};
   let readUnits = 0;
   let writeUnits = 0;
@@ -113,13 +101,13 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
   );
 
   return {
+    /**
+     * Returns what was consumed since the last call. Milliseconds of the client are from a command to its result; waiting
+     * is the part from sending the request to the head of the response.
+     */
     take: () => {
-      const taken = {
-        requests,
-        readUnits,
-        writeUnits,
-        milliseconds: { client: client.take(), waiting: waiting.take() },
-      };
+      const consumed: Consumption = { requests, readUnits, writeUnits };
+      const taken = { ...consumed, milliseconds: { client: client.take(), waiting: waiting.take() } };
       requests = {};
       readUnits = 0;
       writeUnits = 0;
