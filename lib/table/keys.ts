@@ -80,10 +80,7 @@ export const partitions = {
 
 /** Parts of sort keys, for queries of a range. */
 export const sortKeys = {
-  /**
-   * After all questions, or looks, due by a moment. They begin with their time, and nothing else in their partitions
-   * does.
-   */
+  /** After all questions, or looks, due by a moment: they alone begin with a time in their partitions. */
   afterDueBy: (moment: Instant): string => isoTime(moment + 1),
   /** After all notifications to forward that are due by a moment. */
   afterForwardsBy: (moment: Instant): string => `${prefixes.forward}${isoTime(moment + 1)}`,
@@ -93,7 +90,7 @@ export const sortKeys = {
 
 /**
  * Keys of all items. No other code writes `#`. A value from a caller or a store comes last, so that it cannot forge
- * another key. Keys of customers, identities, purchases and accounts start with their application.
+ * another key.
  */
 export const keys = {
   application: (application: ApplicationId) => at(applicationPartition(application), "APPLICATION"),
@@ -179,8 +176,8 @@ export const keys = {
 const anyApplication = (): string => partitions.application(applicationId("?".repeat(36)));
 
 /**
- * Partition keys of each kind of items, as IAM's `StringLike` matches them: `?` is one character, `*` any number. They separate
- * kinds, not tenants: each function works for all applications.
+ * Partition keys of each kind of items, as IAM's `StringLike` matches them. They separate kinds, not tenants: each function
+ * works for all applications.
  *
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
  */

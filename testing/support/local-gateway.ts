@@ -73,11 +73,7 @@ export const madeOnce = async (name: string, make: (folder: string) => Promise<u
   }
 };
 
-/**
- * The folder of an application's assembly, synthesized once in a test run.
- *
- * @param app the application's module.
- */
+/** The folder of an application's assembly, synthesized once in a test run, by the application's module. */
 export const assemblyFolder = async (app: string): Promise<string> =>
   madeOnce(app.replaceAll(/\W+/g, "-"), (folder) => synthesize({ folder, app }));
 

@@ -33,10 +33,7 @@ import {
   type transferItem,
 } from "./items.ts";
 
-/**
- * Lifetime of an absorbed customer's account item. Readers skip it; it stays for a Query that began before the merge
- * and has not reached the survivor's item yet.
- */
+/** Lifetime of an absorbed customer's account item, for a Query that began before the merge. Readers skip it. */
 const ABSORBED_KEPT_MILLISECONDS = DAY;
 
 /** Customers of the change that are linked to a different account than the result. */
@@ -45,7 +42,7 @@ export const leaving = ({ before, absorbed, after }: CustomerChange): readonly S
     ({ link }) => link !== null && link.account !== after.link?.account,
   );
 
-/** Absorbed customers with items left in the survivor's account; readers skip these. */
+/** Absorbed customers with items in the survivor's account; readers skip these. */
 const absorbedBeside = ({ before, absorbed, after }: CustomerChange): readonly CustomerId[] => {
   const account = after.link?.account;
   if (account === undefined) return [];
@@ -137,10 +134,7 @@ export const aliasWrite = (change: CustomerChange, { identifier, version }: Stor
   return update(keys.customer(application, identifier), attributes, versionUnchanged(version));
 };
 
-/**
- * Expires absorbed customers' account items instead of deleting them: a Query may see one before the survivor's item
- * that lists it. Written together with that item, never before.
- */
+/** Expires absorbed customers' account items. Written together with the survivor's item that lists them, never before. */
 export const absorbedItems = ({ application, after, absorbed, moment }: CustomerChange): Write[] =>
   absorbed.flatMap(({ identifier, link, unsettled }) =>
     link === null || link.account !== after.link?.account || unsettled

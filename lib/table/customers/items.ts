@@ -25,10 +25,7 @@ import {
 } from "../dynamodb/positions.ts";
 import * as shape from "../dynamodb/shapes.ts";
 
-/**
- * Lines as stored in purchases, customers and accounts, and decoded on every read. Positions replace names, so a line
- * takes about a hundred bytes.
- */
+/** Lines as stored in purchases, customers and accounts: about a hundred bytes each. */
 export const linesCodec: Codec<readonly Line[]> = listOf(
   positional({
     transactionIdentifier: nullable(text),
@@ -63,10 +60,6 @@ export const renewalCodec: Codec<Renewal> = positional({
   status: nullable(positional({ isInGrace: boolean, periodEndsAt: nullable(integer), signedAt: integer })),
 });
 
-/**
- * Schemas of the items that belong to customers. Attributes that only the table needs (keys, index, time to live) are
- * added on write.
- */
 const storedPurchaseKey = () => shape.branded<PurchaseKey>(shape.text());
 
 const acknowledgement = once(() => z.object({ dueSince: shape.integer(), deadline: shape.integer() }));

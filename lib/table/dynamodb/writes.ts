@@ -39,9 +39,7 @@ interface Further {
   readonly initially?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Sets these attributes, removes undefined ones, and keeps all others: a later version may have written them.
- */
+/** Sets these attributes, removes undefined ones, and keeps all others: a later version may have written them. */
 export const update = (
   key: Key,
   attributes: object,
@@ -121,11 +119,7 @@ export const write = async ({ client, name: TableName }: Table, one: Single): Pr
   else await client.send(new DeleteCommand({ TableName, ...one.Delete }));
 };
 
-/**
- * Sends a conditional write of one item.
- *
- * @param otherwise gives the answer where the condition does not hold
- */
+/** @param otherwise gives the answer where the condition of the one item's write does not hold */
 export const ifConditionHolds = async <Answer, Other>(
   write: () => Promise<Answer>,
   otherwise: (refused: ConditionalCheckFailedException) => Other,
@@ -139,7 +133,7 @@ export const ifConditionHolds = async <Answer, Other>(
 };
 
 /**
- * Sends a conditional write of one item that a concurrent write makes needless.
+ * For a write of one item that a concurrent write makes needless.
  *
  * @returns null: the condition does not hold, or a transaction is writing the item
  */

@@ -85,9 +85,7 @@ export const createForgetTold = (
   keyedHash: KeyedHash,
   tells: (application: ApplicationId) => Promise<boolean>,
 ): ForgetTold => {
-  /**
-   * One attempt. Items that lead from erased customers to the account go last, so that a repetition finds the account.
-   */
+  /** Items that lead from erased customers to the account go last, so that a repetition finds the account. */
   const forget = async (
     application: ApplicationId,
     account: AccountId,

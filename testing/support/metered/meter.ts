@@ -39,11 +39,10 @@ const unitsOfTransaction = (bytes: number): number => 2 * Math.max(1, Math.ceil(
 /**
  * Counts a client's requests to DynamoDB, the units that they consume, and their time.
  *
- * Read units are those that DynamoDB Local reports (`ReturnConsumedCapacity`), plus one for each key of a batch that was
- * not found and for each Query that finds nothing, which it omits. Write units are computed here from the items by Amazon's rules, because DynamoDB Local adds up
- * the sizes of a transaction's items before it rounds. A write counts with the larger of the item before and after, a check with
- * the item; what was not written under this meter counts as if it had not been there. A new index entry counts as a write of
- * the transaction, as in DynamoDB Local. A write outside a transaction counts as DynamoDB Local reports it.
+ * DynamoDB Local reports the units, but omits one for each key of a batch that was not found and for each Query that finds
+ * nothing, and adds up a transaction's items before it rounds. So these are counted here: a write with the larger of the
+ * item before and after, a check with the item, and a new index entry as a write. What was not written under this meter
+ * counts as if it had not been there.
  */
 export const meter = ({ middlewareStack }: DynamoDBDocumentClient) => {
   let requests: Record<string, number> = {};

@@ -16,17 +16,10 @@ import {
 } from "./stored-items.ts";
 import { tenantsIn } from "./tenants.ts";
 
-/**
- * Invariants of a whole table between two requests, whatever has happened to it: each identity has one owner, both sides
- * of a link agree, copies equal their originals. Checks every item.
- */
-export interface InvariantOptions {
+interface InvariantOptions {
   /** The catalog of an application. If it is given, mapped consumables must be held. */
   readonly catalogOf?: (application: string) => Catalog | undefined;
-  /**
-   * Whether moves may be unfinished: the customer is in no account then, and the items of absorbed customers stay as long
-   * as their survivor.
-   */
+  /** Whether moves may be unfinished: the customer is in no account then, and items of absorbed customers stay. */
   readonly crashedMoves?: boolean;
   /** Applications whose items a test has changed by hand. */
   readonly except?: ReadonlySet<string>;
@@ -242,7 +235,10 @@ const checkPurchases = ({ check, tenant }: Checking): void => {
   for (const ask of queued) check(false, `${ask} is in a queue, and its purchase does not wait for it`);
 };
 
-/** Every violation of an invariant, each in a sentence that names its item; empty when there are none. */
+/**
+ * Every violation of what holds of a whole table between two requests, each in a sentence: each identity has one owner, both
+ * sides of a link agree, copies equal their originals.
+ */
 export const checkInvariants = (items: readonly StoredItem[], options: InvariantOptions = {}): string[] => {
   const violations = new Violations();
   const { check } = violations;
