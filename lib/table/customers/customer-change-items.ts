@@ -71,7 +71,7 @@ const ownedBy = (
 export const firstVersion = ({ before }: CustomerChange): number => (before?.version ?? 0) + 1;
 
 /** A customer as one of a change's transactions writes it. */
-export interface WrittenCustomer {
+interface WrittenCustomer {
   readonly holdings: readonly Purchase[];
   /** Version before the transaction; 0: the customer is new. */
   readonly from: number;

@@ -13,7 +13,7 @@ export const nullableText = once(() => z.nullable(text()));
 export const integer = once(() => z.int());
 export const nullableInteger = once(() => z.nullable(integer()));
 
-export const uuid = once(() => z.uuid());
+const uuid = once(() => z.uuid());
 
 export const store = once(() => z.enum(STORES));
 export const environment = once(() => z.enum(ENVIRONMENTS));

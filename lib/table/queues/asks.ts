@@ -24,7 +24,7 @@ const queueOf = (
 export const askAttributes = (ask: NextAsk | null) => ({ askAt: ask?.at, askBecause: ask?.because });
 
 /** Change of a purchase's place in its queue. */
-export interface AskMove {
+interface AskMove {
   readonly from: Instant | null;
   /** Null: it leaves the queue. */
   readonly to: (Pick<DueAsk, "acknowledgement" | "source"> & { readonly ask: NextAsk }) | null;

@@ -14,7 +14,7 @@ import { aBundle } from "../stores/ios-store.ts";
 import { aCatalog, aProduct, period } from "../stores/purchases.ts";
 import { createWorld } from "../world.ts";
 
-export const DAY_PASS = "day_pass";
+const DAY_PASS = "day_pass";
 /** Product that the catalog does not map. */
 export const COINS = "coins";
 
