@@ -13,14 +13,12 @@ import { createApplicationReader } from "../lib/table/applications/application-r
 import { createApplicationTable, createDestinationTable } from "../lib/table/applications/applications.ts";
 import { createAuditTable } from "../lib/table/applications/audit.ts";
 import { createCredentialTable } from "../lib/table/applications/credentials.ts";
-import { bury } from "../lib/table/customers/burial.ts";
 import { createCustomerTable } from "../lib/table/customers/customers.ts";
 import { createFindOwnership, createOperationTable } from "../lib/table/customers/operations.ts";
-import { writeCustomerChange } from "../lib/table/customers/write-customer-change.ts";
+import { bury, writeCustomerChange } from "../lib/table/customers/write-customer-change.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
 import { createAskQueues } from "../lib/table/queues/asks.ts";
-import { createNotificationTimes } from "../lib/table/queues/notification-times.ts";
-import { createWatermarks } from "../lib/table/queues/watermarks.ts";
+import { createNotificationTimes, createWatermarks } from "../lib/table/queues/notifications.ts";
 import { createDeliveryQueue, createResendTable } from "../lib/table/telling/delivery-queue.ts";
 import { createForgetRequests, createForgetTold } from "../lib/table/telling/erasure.ts";
 import { createFeedTable } from "../lib/table/telling/feed.ts";

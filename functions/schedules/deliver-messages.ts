@@ -3,7 +3,7 @@ import { HOUR } from "../../lib/duration.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { allowedDestinations } from "../../lib/delivery/allowed-destinations.ts";
 import { deliverMessages, type DeliveryReport } from "../../lib/delivery/deliver-messages.ts";
-import { deliveryOfKey } from "../../lib/table/named-by-key.ts";
+import { deliveryOfKey } from "../../lib/table/keys.ts";
 import { composeDelivery } from "../wiring/delivery.ts";
 import { now, optionalVariable } from "../environment/configuration.ts";
 import { masterSecret } from "../environment/master-secret.ts";

@@ -1,5 +1,5 @@
 import { tellChanges } from "../../lib/telling/tell-changes.ts";
-import { lookOfKey } from "../../lib/table/named-by-key.ts";
+import { lookOfKey } from "../../lib/table/keys.ts";
 import { composeTelling } from "../wiring/telling.ts";
 import { now } from "../environment/configuration.ts";
 import { masterSecret } from "../environment/master-secret.ts";

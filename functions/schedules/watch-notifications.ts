@@ -1,6 +1,6 @@
 import { watchNotifications } from "../../lib/customers/notifications/notification-log.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { createNotificationTimes } from "../../lib/table/queues/notification-times.ts";
+import { createNotificationTimes } from "../../lib/table/queues/notifications.ts";
 import { now } from "../environment/configuration.ts";
 import { table } from "../environment/table.ts";
 import { logger } from "../observability/logger.ts";

@@ -2,7 +2,7 @@ import type { AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
 import type { SweepRun } from "../../lib/customers/notifications/sweep.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
-import { createWatermarks } from "../../lib/table/queues/watermarks.ts";
+import { createWatermarks } from "../../lib/table/queues/notifications.ts";
 import { applicationsOf, runOf, type Upkeep } from "./service.ts";
 
 export const askRunOf = (

@@ -4,9 +4,8 @@ import type { CustomerChange } from "../../lib/customers/storing/customer-change
 import type { FactStore } from "../../lib/customers/storing/fact-store.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { pause } from "../../lib/pause.ts";
-import { bury } from "../../lib/table/customers/burial.ts";
+import { bury, writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
-import { writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
 import { observedCustomerTable, observedWrite } from "../observability/observation.ts";
 import type { ServiceConfiguration } from "./service.ts";
 

@@ -5,7 +5,7 @@ import {
   type AppStoreServer,
   createAppStoreServer,
 } from "../../lib/stores/ios-store/server-api/app-store-server.ts";
-import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
+import { createStoreRequestQueue } from "../../lib/table/telling/delivery-queue.ts";
 import type { AppleAccess } from "../environment/stores.ts";
 import { observedAppStore } from "../observability/observation.ts";
 import { askRunOf, sweepRunOf } from "./asking.ts";

@@ -4,8 +4,8 @@ import { forwardableType } from "../../lib/delivery/forward-queue.ts";
 import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
 import type { SentBody } from "../http/read-request.ts";
 import { createNotificationLog } from "../../lib/customers/notifications/notification-log.ts";
-import { createNotificationTimes } from "../../lib/table/queues/notification-times.ts";
-import { createStoreRequestQueue } from "../../lib/table/telling/store-requests.ts";
+import { createNotificationTimes } from "../../lib/table/queues/notifications.ts";
+import { createStoreRequestQueue } from "../../lib/table/telling/delivery-queue.ts";
 import type { ServiceConfiguration } from "./service.ts";
 
 export interface NotificationLogging {

@@ -20,7 +20,7 @@ import {
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { ItemKind, TableAccess } from "../../lib/contract/table-access.ts";
-import { partitionPatterns } from "../../lib/table/key-patterns.ts";
+import { partitionPatterns } from "../../lib/table/keys.ts";
 import type { FunctionValues } from "../function-parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
 import { exactly, secretReading, tableArn, tableKeyUse, type TableReference } from "./permissions.ts";

@@ -1,12 +1,20 @@
 import { accountDigest } from "../account-digest.ts";
 import type { Store } from "../contract/schemas.ts";
+import type { ItemKind } from "../contract/table-access.ts";
 import type { StoreInEnvironment } from "../customers/asking/store-in-environment.ts";
 import type { DestinationReference } from "../delivery/delivery-queue.ts";
 import type { Forward, ForwardReference } from "../delivery/forward-queue.ts";
 import type { IdentityReference } from "../entitlements/proven-purchase.ts";
 import type { PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
-import type { AccountId, ApplicationId, CustomerId, KeyId, PurchaseKey } from "../identifiers.ts";
+import {
+  applicationId,
+  type AccountId,
+  type ApplicationId,
+  type CustomerId,
+  type KeyId,
+  type PurchaseKey,
+} from "../identifiers.ts";
 import type { ChangePlace } from "../telling/change.ts";
 import type { Look, LookCause } from "../telling/change-table.ts";
 import type { Key } from "./dynamodb/key.ts";
@@ -72,10 +80,7 @@ export const partitions = {
 
 /** Parts of sort keys, for queries of a range. */
 export const sortKeys = {
-  /**
-   * After all questions, or looks, due by a moment. They begin with their time, and nothing else in their partitions
-   * does.
-   */
+  /** After all questions, or looks, due by a moment: they alone begin with a time in their partitions. */
   afterDueBy: (moment: Instant): string => isoTime(moment + 1),
   /** After all notifications to forward that are due by a moment. */
   afterForwardsBy: (moment: Instant): string => `${prefixes.forward}${isoTime(moment + 1)}`,
@@ -85,7 +90,7 @@ export const sortKeys = {
 
 /**
  * Keys of all items. No other code writes `#`. A value from a caller or a store comes last, so that it cannot forge
- * another key. Keys of customers, identities, purchases and accounts start with their application.
+ * another key.
  */
 export const keys = {
   application: (application: ApplicationId) => at(applicationPartition(application), "APPLICATION"),
@@ -166,3 +171,69 @@ export const keys = {
   transfer: (application: ApplicationId, moment: Instant, entry: string) =>
     at(partitions.transfers(application), `${isoTime(moment)}#${entry}`),
 } as const;
+
+/** Any application's identifier, a UUID: a wildcard of another length would match what follows it, too. */
+const anyApplication = (): string => partitions.application(applicationId("?".repeat(36)));
+
+/**
+ * Partition keys of each kind of items, as IAM's `StringLike` matches them. They separate kinds, not tenants: each function
+ * works for all applications.
+ *
+ * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
+ */
+export const partitionPatterns = (application = anyApplication()): Readonly<Record<ItemKind, string>> => ({
+  application,
+  "application-list": partitions.applications,
+  "store-registration": "STORE#*",
+  credential: "CREDENTIAL#*",
+  account: `${application}#ACCOUNT#*`,
+  customer: `${application}#CUSTOMER#*`,
+  identity: `${application}#IDENTITY#*`,
+  purchase: `${application}#PURCHASE#*`,
+  transfer: `${application}#TRANSFERS`,
+  ask: `${application}#ASK#*`,
+  look: `${application}${LOOKS_SUFFIX}`,
+  told: `${application}#TOLD#*`,
+  change: `${application}#CHANGES*`,
+  delivery: `${application}#DESTINATION#*`,
+  forward: `${application}#FORWARD#*`,
+  notification: partitions.notifications,
+});
+
+/** The look that a key names; null for any other key. */
+export const lookOfKey = ({
+  pk,
+  sk,
+}: Key): { readonly application: ApplicationId; readonly dueAt: Instant } | null => {
+  const [, application] = /^APPLICATION#([^#]+)#CHANGED$/.exec(pk) ?? [];
+  const dueAt = Date.parse(sk.split("#", 1)[0] ?? "");
+  return application === undefined || Number.isNaN(dueAt)
+    ? null
+    : { application: applicationId(application), dueAt };
+};
+
+/** Whether an item of a destination's partition is to be delivered. */
+export const isDelivery = ({ sk }: Pick<Key, "sk">): boolean =>
+  sk.startsWith(prefixes.delivery) || sk.startsWith(prefixes.requestDelivery);
+
+/** The application of the delivery, or the notification to forward, that a key names; null for any other key. */
+export const deliveryOfKey = ({ pk, sk }: Key): ApplicationId | null => {
+  const [, application] = /^APPLICATION#([^#]+)#(?:DESTINATION|FORWARD)#[^#]+$/.exec(pk) ?? [];
+  return application === undefined || !(isDelivery({ sk }) || sk.startsWith(prefixes.forward))
+    ? null
+    : applicationId(application);
+};
+
+/** The identity that a key names; null for any other key. */
+export const identityOfKey = ({
+  pk,
+  sk,
+}: Key):
+  | (Pick<IdentityReference, "kind" | "value"> & { readonly store: string; readonly environment: string })
+  | null => {
+  const [, store, kind, environment, value] =
+    /^APPLICATION#[^#]+#IDENTITY#([^#]+)#([^#]+)#([^#]+)#(.*)$/s.exec(pk) ?? [];
+  if (sk !== "IDENTITY" || store === undefined || environment === undefined || value === undefined)
+    return null;
+  return kind === "app-transaction" ? { store, kind, environment, value } : null;
+};

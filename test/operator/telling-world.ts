@@ -10,7 +10,7 @@ import type { QueueHealth } from "../../lib/queues/health.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
-import { write } from "../../lib/table/dynamodb/transactions.ts";
+import { write } from "../../lib/table/dynamodb/writes.ts";
 import { createDeliveryQueue, requestDelivery } from "../../lib/table/telling/delivery-queue.ts";
 import { createTestTable, type TestTable } from "../../testing/support/table/table.ts";
 import { masterSecretName } from "../../lib/delivery/master-secret.ts";

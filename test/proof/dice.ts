@@ -1,31 +1,24 @@
 import { randomFrom } from "../../testing/support/proof.ts";
 
 /** Random choices from a seed, the same ones each time. */
-export interface Dice {
-  /** An integer in [0, below). */
-  readonly number: (below: number) => number;
-  /** An integer in [from, to); `from` where there is none. */
-  readonly within: (from: number, to: number) => number;
-  readonly chance: (probability: number) => boolean;
-  readonly pick: <const T>(from: readonly T[]) => T;
-  readonly bytes: (length: number) => Buffer;
-  /** Text with characters of the alphabet. */
-  readonly text: (alphabet: string, length: number) => string;
-}
-
-export const diceFrom = (seed: number): Dice => {
+export const diceFrom = (seed: number) => {
   const random = randomFrom(seed);
+  /** An integer in [0, below). */
   const number = (below: number): number => Math.floor(random() * Math.max(0, below));
   return {
     number,
-    within: (from, to) => from + number(to - from),
-    chance: (probability) => random() < probability,
-    pick: (from) => {
+    /** An integer in [from, to); `from` where there is none. */
+    within: (from: number, to: number): number => from + number(to - from),
+    chance: (probability: number): boolean => random() < probability,
+    pick: <const T>(from: readonly T[]): T => {
       const picked = from[number(from.length)];
       if (picked === undefined) throw new RangeError("There is nothing to choose from.");
       return picked;
     },
-    bytes: (length) => Buffer.from(Array.from({ length }, () => number(256))),
-    text: (alphabet, length) => Array.from({ length }, () => alphabet[number(alphabet.length)]).join(""),
+    bytes: (length: number): Buffer => Buffer.from(Array.from({ length }, () => number(256))),
+    /** Text with characters of the alphabet. */
+    text: (alphabet: string, length: number): string =>
+      Array.from({ length }, () => alphabet[number(alphabet.length)]).join(""),
   };
 };
+export type Dice = ReturnType<typeof diceFrom>;

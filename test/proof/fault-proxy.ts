@@ -1,19 +1,5 @@
 import { startProxy } from "../../testing/support/table/proxy.ts";
 
-export interface FaultProxy {
-  readonly endpoint: string;
-  /** Operations of the requests since the last {@link FaultProxy.plan}, in the order of arrival. */
-  readonly operations: readonly string[];
-  /** Resets the proxy: all requests go through. */
-  plan(): void;
-  /**
-   * Resets the proxy and halts it after request number `at`, from 1: the database executes it, and no request is answered
-   * from then on. Resolves at that point.
-   */
-  haltAfter(at: number): Promise<void>;
-  stop(): Promise<void>;
-}
-
 const WRITES: ReadonlySet<string> = new Set([
   "BatchWriteItem",
   "DeleteItem",
@@ -29,7 +15,7 @@ export const isRead = (operation: string): boolean => !WRITES.has(operation);
  *
  * @param target the database's address
  */
-export const startFaultProxy = async (target: string): Promise<FaultProxy> => {
+export const startFaultProxy = async (target: string) => {
   let operations: string[] = [];
   let halt: { readonly at: number; readonly reached: () => void } | null = null;
   const { address, stop } = await startProxy(target, async ({ operation }, _, pass) => {
@@ -39,17 +25,23 @@ export const startFaultProxy = async (target: string): Promise<FaultProxy> => {
     if (halt?.at === number) halt.reached();
     else respond();
   });
+  /** Resets the proxy: all requests go through. */
   const plan = (): void => {
     operations = [];
     halt = null;
   };
   return {
     endpoint: address,
-    get operations() {
+    /** Operations of the requests since the last {@link plan}, in the order of arrival. */
+    get operations(): readonly string[] {
       return operations;
     },
     plan,
-    haltAfter: (at) => {
+    /**
+     * Resets the proxy and halts it after request number `at`, from 1: the database executes it, and no request is answered
+     * from then on. Resolves at that point.
+     */
+    haltAfter: (at: number): Promise<void> => {
       plan();
       const { promise, resolve } = Promise.withResolvers<void>();
       halt = { at, reached: resolve };
@@ -58,3 +50,4 @@ export const startFaultProxy = async (target: string): Promise<FaultProxy> => {
     stop,
   };
 };
+export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>;

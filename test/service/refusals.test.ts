@@ -23,7 +23,7 @@ const MAPS = {
   productIdentifier: "maps",
   basePlanIdentifier: undefined,
 } as const;
-const [IOS_ONLY, ANDROID_ONLY] = [{ products: [PRODUCTS[0]] }, { products: [PRODUCTS[4]] }];
+const [IOS_ONLY, ANDROID_ONLY] = [{ products: [PRODUCTS[0]] }, { products: [PRODUCTS[3]] }];
 type Act = (app: TestApplication) => Promise<Answer>;
 
 /** Synchronizes an app transaction with these transactions. */

@@ -6,8 +6,7 @@ import {
   type ApplicationId,
 } from "../../lib/identifiers.ts";
 import type { Key } from "../../lib/table/dynamodb/key.ts";
-import { keys } from "../../lib/table/keys.ts";
-import { deliveryOfKey } from "../../lib/table/named-by-key.ts";
+import { deliveryOfKey, keys } from "../../lib/table/keys.ts";
 import { loggedKey } from "../../lib/table/dynamodb/table.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 

@@ -5,6 +5,7 @@ import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
 import { manifestFrom, saveApplication, type ManifestFields } from "../application.ts";
+import { aBundle } from "./stores/ios-store.ts";
 import { aCatalog } from "./stores/purchases.ts";
 
 /** An application of neither store that sells the iOS product `monthly`. */
@@ -18,21 +19,13 @@ export const anApplication = (changes: Partial<Application> = {}): Application =
   ...changes,
 });
 
-/** App Apple ID of the bundles of {@link inBothStores}. */
-export const APPLE_IDENTIFIER = 1_234_567_890;
-
 /** One bundle and one package of each name, in production and in the sandbox, which the stores notify. */
 export const inBothStores = (
   ...names: readonly string[]
 ): Pick<Application, "iosStore" | "androidStore"> => ({
-  iosStore: names.map((bundleIdentifier) => ({
-    bundleIdentifier,
-    appAppleIdentifier: APPLE_IDENTIFIER,
-    environments: ["production", "sandbox"],
-    xcodeCertificates: [],
-    serverApi: null,
-    notifications: null,
-  })),
+  iosStore: names.map((bundleIdentifier) =>
+    aBundle({ bundleIdentifier, environments: ["production", "sandbox"] }),
+  ),
   androidStore: names.map((packageName) => ({
     packageName,
     credential: { secret: "play" },

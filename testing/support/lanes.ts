@@ -1,7 +1,6 @@
 /**
- * Two lanes of tests. The fast one runs with `npm test`: rules, use cases, one start of the whole service, and the
- * properties in a short form. The slow one runs with `npm run test:slow`: files named `*.slow.test.ts`, the properties in a
- * longer form, and the use cases once more, on DynamoDB Local.
+ * The slow lane of tests (`npm run test:slow`): files named `*.slow.test.ts`, the properties in a longer form, and the use
+ * cases once more, on DynamoDB Local. All else is in the fast one (`npm test`).
  */
 export const SLOW = process.env["LANE"] === "slow";
 

@@ -6,25 +6,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createMovedClock, type MovedClock } from "../../local/clock/moved-clock.ts";
 import { createGateway } from "../../local/gateway/gateway.ts";
-import { startLocalService, type LocalService, type LocalServiceOptions } from "../../local/local-service.ts";
+import { startLocalService, type LocalServiceOptions } from "../../local/local-service.ts";
 import { synthesize } from "../../local/lambda/synthesize.ts";
 import { Assembly, readAssembly } from "../../local/lambda/assembly.ts";
 import { serve } from "./serve.ts";
-import { startRoleGate, type RoleGate } from "./table/role-gate.ts";
-
-export interface TestGateway {
-  readonly address: string;
-  /** Standard error of the functions, and the reasons of their failures. */
-  readonly log: string[];
-  stop(): Promise<void>;
-}
+import { startRoleGate } from "./table/role-gate.ts";
 
 /** Serves an assembly's REST API on a free port. */
 export const serveGateway = async (
   assembly: Assembly,
   environment: Readonly<Record<string, string>> = {},
   clock: MovedClock = createMovedClock(),
-): Promise<TestGateway> => {
+) => {
   const log: string[] = [];
   const gateway = createGateway({
     assembly,
@@ -36,6 +29,7 @@ export const serveGateway = async (
   const { address, stop } = await serve(gateway.handle);
   return {
     address,
+    /** Standard error of the functions, and the reasons of their failures. */
     log,
     stop: async () => {
       await stop();
@@ -43,6 +37,7 @@ export const serveGateway = async (
     },
   };
 };
+export type TestGateway = Awaited<ReturnType<typeof serveGateway>>;
 
 /** The service. */
 export const SERVICE_APP = fileURLToPath(new URL("../../local/lambda/default-app.ts", import.meta.url));
@@ -78,11 +73,7 @@ export const madeOnce = async (name: string, make: (folder: string) => Promise<u
   }
 };
 
-/**
- * The folder of an application's assembly, synthesized once in a test run.
- *
- * @param app the application's module.
- */
+/** The folder of an application's assembly, synthesized once in a test run, by the application's module. */
 export const assemblyFolder = async (app: string): Promise<string> =>
   madeOnce(app.replaceAll(/\W+/g, "-"), (folder) => synthesize({ folder, app }));
 
@@ -104,22 +95,11 @@ export const synthesizeWith = async (
   }
 };
 
-export interface WholeService extends LocalService {
-  /** Standard error of the functions, and the reasons of their failures. */
-  readonly log: string[];
-  /** Accesses of the functions to the table. */
-  readonly roles: Omit<RoleGate, "endpoint" | "stop">;
-  /** @throws Error if a function tried what its role does not allow */
-  stop(): Promise<void>;
-}
-
 /**
  * The whole service as `npm start` runs it, on free ports, with a table of its own in the tests' DynamoDB Local, and each
  * function held to its role.
  */
-export const startWholeService = async (
-  options: Partial<LocalServiceOptions> = {},
-): Promise<WholeService> => {
+export const startWholeService = async (options: Partial<LocalServiceOptions> = {}) => {
   const log: string[] = [];
   const folder = await assemblyFolder(SERVICE_APP);
   const roles = await startRoleGate(readAssembly(folder), process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "");
@@ -134,15 +114,19 @@ export const startWholeService = async (
   });
   return {
     ...service,
+    /** Standard error of the functions, and the reasons of their failures. */
     log,
+    /** Accesses of the functions to the table. */
     roles,
-    stop: async () => {
+    stop: async (): Promise<void> => {
       await service.stop();
       await roles.stop();
+      // No function tried what its role does not allow.
       expect(roles.denied).toEqual([]);
     },
   };
 };
+export type WholeService = Awaited<ReturnType<typeof startWholeService>>;
 
 /** The assembly with other values in some properties: `{ [type]: properties }`. */
 export const withProperties = (

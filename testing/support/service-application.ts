@@ -12,6 +12,7 @@ import {
   type SandboxTransaction,
 } from "../../sandbox/ios-store/shop/app-store.ts";
 import { createApplication, manifestFrom, type AppliedApplication } from "../application.ts";
+import { DEFAULT_PRODUCTS } from "../test-application.ts";
 import { signedRequest, subscription, type SignedRequest } from "./metered/purchases.ts";
 import { APPLE_ID } from "./stores/ios-store.ts";
 
@@ -66,17 +67,9 @@ export interface Device {
 }
 
 export const PRODUCTS = [
-  { store: "ios-store", productIdentifier: "monthly", grants: ["premium"] },
+  ...DEFAULT_PRODUCTS,
   { store: "ios-store", productIdentifier: "basic", grants: ["basics"] },
   { store: "ios-store", productIdentifier: "forever", grants: ["premium"] },
-  { store: "ios-store", productIdentifier: "day_pass", grants: ["premium"], accessDuration: "P1D" },
-  {
-    store: "android-store",
-    productIdentifier: "premium",
-    basePlanIdentifier: "monthly",
-    grants: ["premium"],
-  },
-  { store: "android-store", productIdentifier: "maps", grants: ["maps"] },
 ] as const;
 
 /** Parts of a test service from which its applications are made. */

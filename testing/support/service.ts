@@ -1,54 +1,20 @@
-import type { InvocationResult } from "../../local/lambda/pool.ts";
 import { createGateway } from "../../local/gateway/gateway.ts";
-import {
-  createAndroidPublisherSandbox,
-  type AndroidPublisherSandbox,
-} from "../../sandbox/android-store/publisher.ts";
-import { fingerprintOf, makeChain, type SigningChain } from "../../sandbox/ios-store/signing.ts";
-import { createCredentialTable, type CredentialTable } from "../../lib/table/applications/credentials.ts";
+import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
+import { fingerprintOf, makeChain } from "../../sandbox/ios-store/signing.ts";
+import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
 import { assemblyOf, SERVICE_APP } from "./local-gateway.ts";
 import { undocumented } from "./openapi.ts";
 import { serve } from "./serve.ts";
-import {
-  applicationsOf,
-  type Answer,
-  type ApplicationOptions,
-  type SendOptions,
-  type TestApplication,
-} from "./service-application.ts";
+import { applicationsOf, type Answer, type SendOptions } from "./service-application.ts";
 import { startRoleGate } from "./table/role-gate.ts";
-import { createTestTable, type TestTable } from "./table/table.ts";
+import { createTestTable } from "./table/table.ts";
 
 export { PRODUCTS, type Answer, type TestApplication } from "./service-application.ts";
 
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 
 /** The whole service on a table of its own, as `npm start` runs it, without the demo. */
-export interface TestService {
-  readonly address: string;
-  readonly table: TestTable;
-  readonly credentials: CredentialTable;
-  readonly chain: SigningChain;
-  readonly android: AndroidPublisherSandbox;
-  /** Standard error of the functions. */
-  readonly log: string[];
-  /** Standard output of the functions: their log and metrics. */
-  readonly output: string[];
-  /** The readable line of each request. */
-  readonly requests: string[];
-  send(method: string, path: string, options?: SendOptions): Promise<Answer>;
-  /** Runs the function that asks Google about due purchases. */
-  askGoogle(): Promise<InvocationResult>;
-  /** Runs the scheduled function that finds applications that stores notify no more. */
-  watchNotifications(): Promise<InvocationResult>;
-  /** Runs the function that delivers messages and forwards notifications. */
-  deliverMessages(): Promise<InvocationResult>;
-  /** An application with both stores, and a key with both scopes. */
-  application(options?: ApplicationOptions): Promise<TestApplication>;
-  stop(): Promise<void>;
-}
-
-export const startTestService = async (environment: Record<string, string> = {}): Promise<TestService> => {
+export const startTestService = async (environment: Record<string, string> = {}) => {
   const table = await createTestTable();
   const assembly = await assemblyOf(SERVICE_APP);
   const roles = await startRoleGate(assembly, process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "");
@@ -76,7 +42,11 @@ export const startTestService = async (environment: Record<string, string> = {})
     onRequest: (line) => void requests.push(line),
   });
 
-  const send: TestService["send"] = async (method, path, { key, body, headers } = {}) => {
+  const send = async (
+    method: string,
+    path: string,
+    { key, body, headers }: SendOptions = {},
+  ): Promise<Answer> => {
     const response = await fetch(`${address}${path}`, {
       method,
       headers: {
@@ -100,8 +70,11 @@ export const startTestService = async (environment: Record<string, string> = {})
     credentials: createCredentialTable(table),
     chain,
     android,
+    /** Standard error of the functions. */
     log,
+    /** Standard output of the functions: their log and metrics. */
     output,
+    /** The readable line of each request. */
     requests,
     send,
     askGoogle: () => gateway.invoke("RefreshAndroidStorePurchases"),
@@ -125,3 +98,5 @@ export const startTestService = async (environment: Record<string, string> = {})
     },
   };
 };
+
+export type TestService = Awaited<ReturnType<typeof startTestService>>;

@@ -25,11 +25,10 @@ import type { IdentityReference, ProvenPurchase } from "../../lib/entitlements/p
 import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId, customerId, type ApplicationId, type CustomerId } from "../../lib/identifiers.ts";
-import { bury } from "../../lib/table/customers/burial.ts";
+import { bury, writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
 import { createChangeTable } from "../../lib/table/telling/changes.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
-import { writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
 import type { KeyedHash } from "../../lib/telling/change-table.ts";
 import { tellChanges, type TellingReport, type TellingRun } from "../../lib/telling/tell-changes.ts";
@@ -56,6 +55,9 @@ interface Options {
   readonly waitForIndex: Operations["waitForIndex"];
 }
 
+/** A customer; null: nobody. */
+type Named = Pick<ResolvedCustomer, "identifier"> | null;
+
 /** An application on a table; its requests happen at one moment, unless it has a clock. */
 export interface World {
   readonly application: Application;
@@ -72,13 +74,10 @@ export interface World {
   store(facts: GivenFacts, claim?: Claim | null): Promise<ResolvedCustomer | null>;
   read(account: string): ReturnType<typeof readAccountEntitlements>;
   /** An operator's unlinking; a move when `to` is given. */
-  unlink(
-    customer: Pick<ResolvedCustomer, "identifier"> | null,
-    to?: string,
-  ): ReturnType<typeof unlinkCustomer>;
-  erase(customer: ResolvedCustomer | null): ReturnType<typeof eraseCustomer>;
+  unlink(customer: Named, to?: string): ReturnType<typeof unlinkCustomer>;
+  erase(customer: Named): ReturnType<typeof eraseCustomer>;
   /** An erasure that stops after its first step: the customer is gone, everything it owned is still there. */
-  beginErasure(customer: ResolvedCustomer | null): Promise<void>;
+  beginErasure(customer: Named): Promise<void>;
   items(): Promise<Record<string, unknown>[]>;
 }
 
@@ -222,38 +221,36 @@ export const WEBHOOK: Destination = {
 };
 
 /** A world whose application is told of changes. */
-export interface ToldWorld {
-  readonly world: World;
-  /** Tells what is due at the moment. */
-  tell(moment?: Instant, changes?: Partial<TellingRun>, until?: Instant): Promise<TellingReport>;
-  /** All changes in the order of the sequence; null: emptied. */
-  changes(): Promise<readonly (ChangeData | null)[]>;
-  /** Items of the application whose partition key contains the text. */
-  itemsOf(text: string): Promise<readonly Record<string, unknown>[]>;
-}
-
 export const createToldWorld = (
   table: TestTable,
   given: World = createWorld(table),
   destinations: readonly Destination[] = [WEBHOOK],
-): ToldWorld => {
+) => {
   const world = given.with({ application: { ...given.application, destinations, keepsChanges: true } });
   const { application } = world;
-  const itemsOf: ToldWorld["itemsOf"] = async (text) =>
+  /** Items of the application whose partition key contains the text. */
+  const itemsOf = async (text: string): Promise<readonly Record<string, unknown>[]> =>
     (await world.items()).filter(({ pk }) => String(pk).includes(text));
   return {
     world,
     itemsOf,
-    tell: async (moment = NOW, changes = {}, until = Infinity) => {
+    /** Tells what is due at the moment. */
+    tell: async (
+      moment: Instant = NOW,
+      changes: Partial<TellingRun> = {},
+      until: Instant = Infinity,
+    ): Promise<TellingReport> => {
       const run = tellingOf(table, application.identifier, () => Promise.resolve(application));
       return tellChanges({ ...run, now: () => moment, ...changes }, until);
     },
-    changes: async () =>
+    /** All changes in the order of the sequence; null: emptied. */
+    changes: async (): Promise<readonly (ChangeData | null)[]> =>
       (await itemsOf("#CHANGES#"))
         .toSorted((a, b) => Number(a["sequence"]) - Number(b["sequence"]))
         .map(({ data }) => (data === undefined ? null : JSON.parse(String(data)))),
   };
 };
+export type ToldWorld = ReturnType<typeof createToldWorld>;
 
 export const byCredential = (account: string): Claim => ({
   account: accountId(account),

@@ -5,12 +5,7 @@ import type {
 } from "../../administration/acts/apply.ts";
 import type { Application, StoreReference } from "../../applications/application.ts";
 import type { ApplicationLoader } from "../../applications/directory.ts";
-import {
-  ANDROID_STORE_FIELDS,
-  APPLICATION_FIELDS,
-  IOS_STORE_FIELDS,
-  withDefaults,
-} from "../../applications/fields.ts";
+import { APPLICATION_FIELDS, withDefaults } from "../../applications/fields.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 import {
@@ -20,8 +15,6 @@ import {
   applicationPartitionItem,
   catalogItem,
   destinationItem,
-  fromCatalogItem,
-  fromDestinationItem,
   iosStoreItem,
   storeRegistrationItem,
 } from "./application-items.ts";
@@ -47,14 +40,10 @@ export const createApplicationReader = (table: Table): ApplicationReader => {
     if (application === undefined) return null;
     const [catalog] = parseItems(catalogItem, byKind.get("catalog"));
     if (catalog === undefined) throw new Error(`The application ${identifier} has no catalog.`);
-    const [ofIosStore, ofAndroidStore] = [byKind.get("ios-store"), byKind.get("android-store")];
     // Parsed on first use: no function needs both. A repaired item is noticed as late as other changes.
-    const iosStore = once(() =>
-      parseItems(iosStoreItem, ofIosStore).map((item) => withDefaults(IOS_STORE_FIELDS, item)),
-    );
-    const androidStore = once(() =>
-      parseItems(androidStoreItem, ofAndroidStore).map((item) => withDefaults(ANDROID_STORE_FIELDS, item)),
-    );
+    const iosStore = once(() => parseItems(iosStoreItem, byKind.get("ios-store")));
+    const androidStore = once(() => parseItems(androidStoreItem, byKind.get("android-store")));
+    const destinations = parseItems(destinationItem, byKind.get("destination"));
     return {
       version: application.version,
       application: {
@@ -66,8 +55,8 @@ export const createApplicationReader = (table: Table): ApplicationReader => {
         get androidStore() {
           return androidStore();
         },
-        catalog: fromCatalogItem(catalog),
-        destinations: parseItems(destinationItem, byKind.get("destination")).flatMap(fromDestinationItem),
+        catalog,
+        destinations: destinations.filter((destination) => destination !== null),
       },
     };
   };

@@ -1,8 +1,14 @@
-import * as z from "zod/mini";
 import type { ApplicationStore } from "../../administration/acts/apply.ts";
 import type { DestinationTable } from "../../administration/acts/destinations.ts";
 import type { Application } from "../../applications/application.ts";
-import { once } from "../../once.ts";
+import { isWebhook } from "../../applications/destination.ts";
+import {
+  ANDROID_STORE_FIELDS,
+  APPLICATION_FIELDS,
+  IOS_STORE_FIELDS,
+  PRODUCT_FIELDS,
+} from "../../applications/fields.ts";
+import type { Catalog } from "../../entitlements/catalog.ts";
 import {
   absent,
   absentOrOf,
@@ -14,27 +20,20 @@ import {
 import { TABLE_FORMAT, type markedItem } from "../dynamodb/format.ts";
 import { keyText, type Key } from "../dynamodb/key.ts";
 import { queryPages } from "../dynamodb/reads.ts";
-import * as shape from "../dynamodb/shapes.ts";
-import { parseItems, type Attributes, type Table } from "../dynamodb/table.ts";
-import { ITEMS_PER_TRANSACTION, transact, writeAll } from "../dynamodb/transactions.ts";
-import { deletion, update, type Write } from "../dynamodb/writes.ts";
-import { keys, partitions } from "../keys.ts";
-import { isDelivery } from "../named-by-key.ts";
+import { keyIn, type Attributes, type Table } from "../dynamodb/table.ts";
 import {
-  toAndroidStoreItem,
-  toApplicationItem,
-  toCatalogItem,
-  toDestinationItem,
-  toIosStoreItem,
-  toStoreRegistrationItem,
-  type applicationOfTableItem,
-  type destinationItem,
-} from "./application-items.ts";
+  deletion,
+  ITEMS_PER_TRANSACTION,
+  transact,
+  update,
+  writeAll,
+  type Write,
+} from "../dynamodb/writes.ts";
+import { isDelivery, keys, partitions } from "../keys.ts";
+import { attributesOf } from "./application-fields.ts";
+import type { applicationOfTableItem, destinationItem, storeRegistrationItem } from "./application-items.ts";
 import { createApplicationReader, type ApplicationReader } from "./application-reader.ts";
 import { auditWrites } from "./audit.ts";
-
-/** Applications in the table, with the operator's writes to them. */
-export type ApplicationTable = ApplicationReader & Pick<ApplicationStore, "save">;
 
 /** DynamoDB's item size limit; JSON is never shorter than what DynamoDB counts. */
 const ITEM_BYTES = 400 * 1024;
@@ -49,24 +48,46 @@ interface Described {
 /** Two items for each bundle and package: its configuration, and its registration. */
 const storeItems = ({ identifier, iosStore, androidStore }: Application): readonly Described[] => {
   const stores = [
-    ...iosStore.map((one) => ["ios-store", one.bundleIdentifier, toIosStoreItem(one)] as const),
-    ...androidStore.map((one) => ["android-store", one.packageName, toAndroidStoreItem(one)] as const),
+    ...iosStore.map(
+      (one) => ["ios-store", one.bundleIdentifier, attributesOf(IOS_STORE_FIELDS, one)] as const,
+    ),
+    ...androidStore.map(
+      (one) => ["android-store", one.packageName, attributesOf(ANDROID_STORE_FIELDS, one)] as const,
+    ),
   ];
+  const registration = { kind: "store-registration", application: identifier } satisfies Attributes<
+    typeof storeRegistrationItem
+  >;
   return stores.flatMap(([store, bundleOrPackage, attributes]) => [
-    { key: keys.storeConfiguration(identifier, store, bundleOrPackage), attributes },
+    {
+      key: keys.storeConfiguration(identifier, store, bundleOrPackage),
+      attributes: { kind: store, ...attributes },
+    },
     {
       key: keys.storeRegistration(store, bundleOrPackage),
-      attributes: toStoreRegistrationItem(identifier),
+      attributes: registration,
       condition: absentOrOf(identifier),
     },
   ]);
 };
 
+/** Without the secrets' epochs, which are kept. */
 const destinationItems = ({ identifier, destinations }: Application): readonly Described[] =>
-  destinations.map((one) => ({
-    key: keys.destination(identifier, one.name),
-    attributes: toDestinationItem(one),
+  destinations.map((destination) => ({
+    key: keys.destination(identifier, destination.name),
+    attributes: {
+      kind: "destination",
+      name: destination.name,
+      url: isWebhook(destination) ? destination.url : undefined,
+      eventBus: isWebhook(destination) ? undefined : destination.eventBus,
+    } satisfies Attributes<typeof destinationItem>,
   }));
+
+const catalogAttributes = ({ displayNames, products }: Catalog) => ({
+  kind: "catalog",
+  entitlements: [...displayNames].map(([identifier, displayName]) => ({ identifier, displayName })),
+  products: products.map((product) => attributesOf(PRODUCT_FIELDS, product)),
+});
 
 /** Writes what differs, and deletes what is no longer described. */
 const differenceWrites = (
@@ -88,12 +109,13 @@ const differenceWrites = (
   ];
 };
 
-export const createApplicationTable = (table: Table): ApplicationTable => ({
+/** Applications in the table, with the operator's writes to them. */
+export const createApplicationTable = (table: Table): ApplicationReader & Pick<ApplicationStore, "save"> => ({
   ...createApplicationReader(table),
 
   save: async (before, after, audit) => {
     const { identifier, name } = after;
-    const catalog = toCatalogItem(after.catalog);
+    const catalog = catalogAttributes(after.catalog);
     const bytes = Buffer.byteLength(JSON.stringify(catalog));
     if (bytes > ITEM_BYTES) return { outcome: "catalog_too_large", bytes, limit: ITEM_BYTES };
     const marker = { tableFormat: TABLE_FORMAT } satisfies Attributes<typeof markedItem>;
@@ -101,7 +123,13 @@ export const createApplicationTable = (table: Table): ApplicationTable => ({
     const writes = [
       update(
         keys.application(identifier),
-        toApplicationItem(after, (before?.version ?? 0) + 1),
+        {
+          kind: "application",
+          ...marker,
+          identifier,
+          ...attributesOf(APPLICATION_FIELDS, after),
+          version: (before?.version ?? 0) + 1,
+        },
         before === null ? absent : versionUnchanged(before.version),
       ),
       update(keys.catalog(identifier), catalog),
@@ -117,8 +145,6 @@ export const createApplicationTable = (table: Table): ApplicationTable => ({
     return { outcome: outcome === "written" ? "saved" : "changed_meanwhile" };
   },
 });
-
-const keyItem = once(() => z.object({ pk: shape.text(), sk: shape.text() }));
 
 const ITEMS_PER_PAGE = 500;
 
@@ -137,7 +163,7 @@ export const createDestinationTable = (table: Table): DestinationTable => ({
     const query = { pk: partitions.destination(destination), itemsPerPage: ITEMS_PER_PAGE };
     let dropped = 0;
     for await (const page of queryPages(table, query)) {
-      const found = parseItems(keyItem, page);
+      const found = page.map(keyIn);
       await writeAll(
         table,
         found.map((key) => deletion(key)),

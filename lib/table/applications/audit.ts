@@ -5,25 +5,21 @@ import { once } from "../../once.ts";
 import { queryItems } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { knownItems, type Attributes, type Table } from "../dynamodb/table.ts";
-import { transact } from "../dynamodb/transactions.ts";
-import { put, type Write } from "../dynamodb/writes.ts";
+import { put, transact, type Write } from "../dynamodb/writes.ts";
 import { keys, partitions } from "../keys.ts";
 
 /** Entries of the first version have neither caller, accounts nor lines. */
 const auditItem = once(() =>
-  shape.mapped(
-    z.object({
-      action: shape.text(),
-      moment: shape.integer(),
-      by: shape.text(),
-      caller: z.optional(shape.nullableText()),
-      reason: shape.nullableText(),
-      customer: z.nullable(shape.customer()),
-      accounts: z.optional(shape.texts()),
-      what: z.optional(shape.texts()),
-    }),
-    ({ caller = null, accounts = [], what = [], ...entry }) => ({ ...entry, caller, accounts, what }),
-  ),
+  z.object({
+    action: shape.text(),
+    moment: shape.integer(),
+    by: shape.text(),
+    caller: shape.optional(shape.nullableText(), null),
+    reason: shape.nullableText(),
+    customer: z.nullable(shape.customer()),
+    accounts: shape.optional(shape.texts(), []),
+    what: shape.optional(shape.texts(), []),
+  }),
 );
 
 /** Writes an entry of an application's audit, in the transaction of the change that it records; unset: none. */

@@ -9,8 +9,7 @@ import { absent, present, unrevoked } from "../dynamodb/conditions.ts";
 import { queryItems, readItem } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { parseItems, type Attributes, type Table } from "../dynamodb/table.ts";
-import { transact } from "../dynamodb/transactions.ts";
-import { check, put, update } from "../dynamodb/writes.ts";
+import { check, put, transact, update } from "../dynamodb/writes.ts";
 import { keys, partitions } from "../keys.ts";
 import { auditWrites } from "./audit.ts";
 
@@ -29,25 +28,27 @@ const credentialSummary = once(() => ({
   revokedAt: shape.nullableInteger(),
 }));
 
-export const credentialIndexItem = once(() =>
-  z.object({ kind: z.literal("credential-index"), ...credentialSummary() }),
-);
-
-export const credentialItem = once(() =>
-  z.object({
-    kind: z.literal("credential"),
-    ...credentialSummary(),
-    secretHash: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
-  }),
-);
-
-/** A parsed credential of either kind. */
-const fromItem = <Item extends { readonly kind: string; readonly expiresAtMoment: Instant | null }>(
+const toDomain = <Item extends { readonly kind: string; readonly expiresAtMoment: Instant | null }>(
   item: Item,
 ) => {
   const { kind: _, expiresAtMoment: expiresAt, ...credential } = item;
   return { ...credential, expiresAt };
 };
+
+export const credentialIndexItem = once(() =>
+  shape.mapped(z.object({ kind: z.literal("credential-index"), ...credentialSummary() }), toDomain),
+);
+
+export const credentialItem = once(() =>
+  shape.mapped(
+    z.object({
+      kind: z.literal("credential"),
+      ...credentialSummary(),
+      secretHash: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
+    }),
+    toDomain,
+  ),
+);
 
 const toItems = ({ secretHash, expiresAt, scopes, ...credential }: Credential) => {
   const summary = { ...credential, scopes: [...scopes], expiresAtMoment: expiresAt };
@@ -60,10 +61,8 @@ const toItems = ({ secretHash, expiresAt, scopes, ...credential }: Credential) =
 /** One strongly consistent read. */
 export const createFindCredential =
   (table: Table): FindCredential =>
-  async (keyIdentifier) => {
-    const item = await readItem(table, keys.credential(keyIdentifier), credentialItem);
-    return item === null ? null : fromItem(item);
-  };
+  (keyIdentifier) =>
+    readItem(table, keys.credential(keyIdentifier), credentialItem);
 
 /** All reads are strongly consistent. */
 export const createCredentialTable = (table: Table) => {
@@ -72,12 +71,10 @@ export const createCredentialTable = (table: Table) => {
     find,
 
     /** All credentials ever issued for an application, oldest first. */
-    list: async (application: ApplicationId) => {
+    list: async (application: ApplicationId): Promise<readonly CredentialSummary[]> => {
       const sortKeyPrefix = keys.credentialOfApplication(application, keyId("")).sk;
       const items = await queryItems(table, { pk: partitions.application(application), sortKeyPrefix });
-      return parseItems(credentialIndexItem, items)
-        .map((item): CredentialSummary => fromItem(item))
-        .sort((a, b) => a.createdAt - b.createdAt);
+      return parseItems(credentialIndexItem, items).sort((a, b) => a.createdAt - b.createdAt);
     },
 
     /** Stores a new credential, unless its application does not exist. */
@@ -115,4 +112,3 @@ export const createCredentialTable = (table: Table) => {
     },
   };
 };
-export type CredentialTable = ReturnType<typeof createCredentialTable>;

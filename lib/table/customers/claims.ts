@@ -60,8 +60,7 @@ export const countsThatEnd = async (
 };
 
 /**
- * Raises an account's claims counter below its limit, lowers it, or deletes the item if it ends. A condition proves that it
- * ends; a concurrent write makes it a conflict.
+ * Raises an account's claims counter below its limit, lowers it, or deletes the item if it ends, which a condition proves.
  *
  * @param limit most customers that clients' claims alone may link to the account
  * @param ending accounts of {@link countsThatEnd}

@@ -24,18 +24,16 @@ import { lookWrite } from "../telling/looks.ts";
 import { claimsDifferences, claimsWrite } from "./claims.ts";
 import {
   encodeHoldings,
+  linesCodec,
+  renewalCodec,
   type accountCustomerItem,
   type customerItem,
   type identityItem,
   type purchaseItem,
   type transferItem,
 } from "./items.ts";
-import { linesCodec, renewalCodec } from "./lines.ts";
 
-/**
- * Lifetime of an absorbed customer's account item. Readers skip it; it stays for a Query that began before the merge
- * and has not reached the survivor's item yet.
- */
+/** Lifetime of an absorbed customer's account item, for a Query that began before the merge. Readers skip it. */
 const ABSORBED_KEPT_MILLISECONDS = DAY;
 
 /** Customers of the change that are linked to a different account than the result. */
@@ -44,7 +42,7 @@ export const leaving = ({ before, absorbed, after }: CustomerChange): readonly S
     ({ link }) => link !== null && link.account !== after.link?.account,
   );
 
-/** Absorbed customers with items left in the survivor's account; readers skip these. */
+/** Absorbed customers with items in the survivor's account; readers skip these. */
 const absorbedBeside = ({ before, absorbed, after }: CustomerChange): readonly CustomerId[] => {
   const account = after.link?.account;
   if (account === undefined) return [];
@@ -73,7 +71,7 @@ const ownedBy = (
 export const firstVersion = ({ before }: CustomerChange): number => (before?.version ?? 0) + 1;
 
 /** A customer as one of a change's transactions writes it. */
-export interface WrittenCustomer {
+interface WrittenCustomer {
   readonly holdings: readonly Purchase[];
   /** Version before the transaction; 0: the customer is new. */
   readonly from: number;
@@ -136,10 +134,7 @@ export const aliasWrite = (change: CustomerChange, { identifier, version }: Stor
   return update(keys.customer(application, identifier), attributes, versionUnchanged(version));
 };
 
-/**
- * Expires absorbed customers' account items instead of deleting them: a Query may see one before the survivor's item
- * that lists it. Written together with that item, never before.
- */
+/** Expires absorbed customers' account items. Written together with the survivor's item that lists them, never before. */
 export const absorbedItems = ({ application, after, absorbed, moment }: CustomerChange): Write[] =>
   absorbed.flatMap(({ identifier, link, unsettled }) =>
     link === null || link.account !== after.link?.account || unsettled

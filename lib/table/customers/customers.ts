@@ -4,57 +4,24 @@ import type {
   CustomerTable,
   FoundCustomers,
 } from "../../customers/storing/customer-table.ts";
-import type { StoredCustomer, StoredPurchase } from "../../customers/storing/records.ts";
+import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { ApplicationId, CustomerId } from "../../identifiers.ts";
 import { pause as briefly } from "../../pause.ts";
-import { keyText, type Key } from "../dynamodb/key.ts";
-import { eachKeyOnce, queryItems, readItems, readTogether } from "../dynamodb/reads.ts";
+import { keyText } from "../dynamodb/key.ts";
+import { eachKeyOnce, queryItems, readItems, readTogether, readUnparsed } from "../dynamodb/reads.ts";
 import { keyIn, parseItem, parseItems, type Item, type Table } from "../dynamodb/table.ts";
-import { ITEMS_PER_TRANSACTION } from "../dynamodb/transactions.ts";
+import { ITEMS_PER_TRANSACTION } from "../dynamodb/writes.ts";
 import { keys, partitions, prefixes } from "../keys.ts";
 import {
   accountClaimsItem,
   accountCustomerItem,
   claimsCounter,
   customerItem,
-  decodeHoldings,
   identityItem,
   purchaseItem,
   tombstoneItem,
 } from "./items.ts";
-import { linesCodec, renewalCodec } from "./lines.ts";
-
-export const storedPurchase = (item: Item): StoredPurchase => {
-  const {
-    customer,
-    revision,
-    acknowledgement = null,
-    askAt,
-    askBecause,
-    bundleOrPackage = null,
-    lines,
-    renewal,
-    ...purchase
-  } = parseItem(purchaseItem, item);
-  return {
-    purchase: {
-      ...purchase,
-      lines: linesCodec.decode(lines),
-      renewal: renewal === undefined ? null : renewalCodec.decode(renewal),
-    },
-    customer,
-    revision,
-    acknowledgement,
-    ask: askAt === undefined || askBecause === undefined ? null : { at: askAt, because: askBecause },
-    bundleOrPackage,
-  };
-};
-
-export const storedCustomer = (item: Item): StoredCustomer => {
-  const { customer: identifier, holdings, survivorVersion = 0, ...customer } = parseItem(customerItem, item);
-  return { identifier, ...customer, survivorVersion, holdings: decodeHoldings(holdings) };
-};
 
 /** Customers of an account, without those that another has absorbed. */
 const accountCustomers = (items: readonly Item[]): readonly AccountCustomer[] => {
@@ -62,11 +29,7 @@ const accountCustomers = (items: readonly Item[]): readonly AccountCustomer[] =>
   const absorbed = new Set(parsed.flatMap((customer) => customer.absorbed));
   return parsed
     .filter(({ customer }) => !absorbed.has(customer))
-    .map(({ customer, holdings, assertedBy }) => ({
-      customer,
-      holdings: decodeHoldings(holdings),
-      assertedBy,
-    }));
+    .map(({ customer, holdings, assertedBy }) => ({ customer, holdings, assertedBy }));
 };
 
 const isTombstone = (item: Item): boolean => "erasedUntil" in item;
@@ -130,12 +93,14 @@ export const createCustomerTable = (table: Table): CustomerTable => {
     read: Map<CustomerId, StoredCustomer | null>,
   ): Promise<void> => {
     for (let wanted = [...identifiers]; wanted.length > 0;) {
-      const keyOf = (identifier: CustomerId): Key => keys.customer(application, identifier);
-      const found = await readItems(table, wanted.map(keyOf));
+      const found = await readUnparsed(
+        table,
+        wanted.map((identifier) => keys.customer(application, identifier)),
+      );
       const next = new Set<CustomerId>();
-      for (const identifier of wanted) {
-        const item = found(keyOf(identifier));
-        const customer = item === undefined ? null : storedCustomer(item);
+      for (const [index, identifier] of wanted.entries()) {
+        const item = found[index];
+        const customer = item === undefined ? null : parseItem(customerItem, item);
         read.set(identifier, customer);
         if (customer?.aliasOf != null) next.add(customer.aliasOf);
       }
@@ -147,13 +112,13 @@ export const createCustomerTable = (table: Table): CustomerTable => {
     findFacts: async (application, identities, purchases, moment) => {
       const identityKeys = identities.map((identity) => keys.identity(application, identity));
       const purchaseKeys = purchases.map((purchase) => keys.purchase(application, purchase));
-      const found = await readItems(table, [...identityKeys, ...purchaseKeys]);
-      const identityItems = identityKeys.map(found);
-      const purchaseItems = purchaseKeys.map(found);
+      const found = await readUnparsed(table, [...identityKeys, ...purchaseKeys]);
+      const identityItems = found.slice(0, identities.length);
+      const purchaseItems = found.slice(identities.length);
       const isErased = (item: Item | undefined): boolean =>
         item !== undefined && isTombstone(item) && parseItem(tombstoneItem, item).erasedUntil > moment;
       const isLiving = (item: Item | undefined): item is Item => item !== undefined && !isTombstone(item);
-      const stored = purchaseItems.filter(isLiving).map(storedPurchase);
+      const stored = parseItems(purchaseItem, purchaseItems.filter(isLiving));
       return {
         erasedPurchases: new Set(
           purchases.filter((_, index) => isErased(purchaseItems[index])).map(referenceText),
@@ -161,8 +126,7 @@ export const createCustomerTable = (table: Table): CustomerTable => {
         erasedIdentity: identityItems.some(isErased),
         identities: identityItems.map((item) => {
           if (!isLiving(item)) return null;
-          const { customer, customerVersion = 0 } = parseItem(identityItem, item);
-          return { item: keyText(keyIn(item)), customer, customerVersion };
+          return { item: keyText(keyIn(item)), ...parseItem(identityItem, item) };
         }),
         purchases: new Map(stored.map((one) => [referenceText(one.purchase), one])),
       };
@@ -210,8 +174,8 @@ export const createCustomerTable = (table: Table): CustomerTable => {
 
     countClaims: async (application, account, environment) => {
       const key = keys.accountClaims(application, account);
-      const item = (await readItems(table, [key]))(key);
-      return (item && parseItem(accountClaimsItem, item)[claimsCounter(environment)]) ?? 0;
+      const [counts] = await readItems(table, [key], accountClaimsItem);
+      return counts?.[claimsCounter(environment)] ?? 0;
     },
   };
 };

@@ -6,44 +6,104 @@ import {
   STORES,
   type Environment,
 } from "../../contract/schemas.ts";
+import type { StoredCustomer, StoredPurchase } from "../../customers/storing/records.ts";
 import { ASK_REASONS } from "../../entitlements/next-ask.ts";
-import type { Purchase } from "../../entitlements/purchase.ts";
+import { NATURES, STANDINGS, type Line, type Purchase } from "../../entitlements/purchase.ts";
+import type { Renewal } from "../../entitlements/renewal.ts";
 import type { PurchaseKey } from "../../identifiers.ts";
 import { once } from "../../once.ts";
-import { encodedLines, encodedRenewal, linesCodec, renewalCodec } from "./lines.ts";
-import { branded, integer, listOf, nullable, oneOf, positional } from "../dynamodb/positions.ts";
+import {
+  boolean,
+  branded,
+  integer,
+  listOf,
+  nullable,
+  oneOf,
+  positional,
+  text,
+  type Codec,
+} from "../dynamodb/positions.ts";
 import * as shape from "../dynamodb/shapes.ts";
 
-/**
- * Schemas of the items that belong to customers. Attributes that only the table needs (keys, index, time to live) are
- * added on write.
- */
+/** Lines as stored in purchases, customers and accounts: about a hundred bytes each. */
+export const linesCodec: Codec<readonly Line[]> = listOf(
+  positional({
+    transactionIdentifier: nullable(text),
+    productIdentifier: text,
+    basePlanIdentifier: nullable(text),
+    nature: oneOf(NATURES),
+    standing: oneOf(STANDINGS),
+    startsAt: nullable(integer),
+    endsAt: nullable(integer),
+    revokedAt: nullable(integer),
+    willRenew: nullable(boolean),
+    verifiedAt: integer,
+    event: nullable(text),
+    purchaseOptionIdentifier: nullable(text),
+    purchasedAt: nullable(integer),
+    rented: boolean,
+    quantity: integer,
+    refundedQuantity: integer,
+    revokedSince: nullable(integer),
+  }),
+);
+
+/** Renewal infos as stored in purchases and holdings, by position, as lines are. */
+export const renewalCodec: Codec<Renewal> = positional({
+  periodEndsAt: nullable(integer),
+  willRenew: boolean,
+  renewsInto: nullable(text),
+  graceEndsAt: nullable(integer),
+  isInBillingRetry: boolean,
+  expirationIntent: nullable(integer),
+  signedAt: integer,
+  status: nullable(positional({ isInGrace: boolean, periodEndsAt: nullable(integer), signedAt: integer })),
+});
+
 const storedPurchaseKey = () => shape.branded<PurchaseKey>(shape.text());
 
 const acknowledgement = once(() => z.object({ dueSince: shape.integer(), deadline: shape.integer() }));
 
 export const purchaseItem = once(() =>
-  z.object({
-    customer: shape.customer(),
-    revision: shape.integer(),
-    store: shape.store(),
-    environment: shape.environment(),
-    key: storedPurchaseKey(),
-    lines: encodedLines(),
-    selectedProducts: z.nullable(shape.texts()),
-    replacedBy: z.nullable(storedPurchaseKey()),
-    replacedAt: shape.nullableInteger(),
-    /** The latest renewal info; absent: none is known. */
-    renewal: z.optional(encodedRenewal()),
-    verifiedAt: shape.integer(),
-    /** Absent: none is pending. */
-    acknowledgement: z.optional(acknowledgement()),
-    /** The next question; its time begins the sort key of its item in the queue. Absent: none. */
-    askAt: z.optional(shape.integer()),
-    askBecause: z.optional(z.enum(ASK_REASONS)),
-    /** Absent: not known. */
-    bundleOrPackage: z.optional(shape.text()),
-  }),
+  shape.mapped(
+    z.object({
+      customer: shape.customer(),
+      revision: shape.integer(),
+      store: shape.store(),
+      environment: shape.environment(),
+      key: storedPurchaseKey(),
+      lines: shape.encoded(linesCodec),
+      selectedProducts: z.nullable(shape.texts()),
+      replacedBy: z.nullable(storedPurchaseKey()),
+      replacedAt: shape.nullableInteger(),
+      /** The latest renewal info; absent: none is known. */
+      renewal: z.optional(shape.encoded(renewalCodec)),
+      verifiedAt: shape.integer(),
+      /** Absent: none is pending. */
+      acknowledgement: z.optional(acknowledgement()),
+      /** The next question; its time begins the sort key of its item in the queue. Absent: none. */
+      askAt: z.optional(shape.integer()),
+      askBecause: z.optional(z.enum(ASK_REASONS)),
+      /** Absent: not known. */
+      bundleOrPackage: z.optional(shape.text()),
+    }),
+    ({
+      customer,
+      revision,
+      acknowledgement,
+      askAt,
+      askBecause,
+      bundleOrPackage,
+      ...purchase
+    }): StoredPurchase => ({
+      purchase: { ...purchase, renewal: purchase.renewal ?? null },
+      customer,
+      revision,
+      acknowledgement: acknowledgement ?? null,
+      ask: askAt === undefined || askBecause === undefined ? null : { at: askAt, because: askBecause },
+      bundleOrPackage: bundleOrPackage ?? null,
+    }),
+  ),
 );
 
 /** A question in its queue. Android's hold the purchase token, until the store drops the purchase. */
@@ -70,7 +130,7 @@ export const identityItem = once(() =>
   z.object({
     customer: shape.customer(),
     /** The customer's version as written in the identity's transaction. */
-    customerVersion: z.optional(shape.integer()),
+    customerVersion: shape.optional(shape.integer(), 0),
   }),
 );
 
@@ -88,46 +148,42 @@ const holding = positional({
 });
 const holdingsCodec = listOf(holding);
 
-type EncodedHoldings = ReturnType<typeof holdingsCodec.encode>;
+export const encodeHoldings = (holdings: readonly Purchase[]) => holdingsCodec.encode(holdings);
 
-export const encodeHoldings = (holdings: readonly Purchase[]): EncodedHoldings =>
-  holdingsCodec.encode(holdings);
-
-export const decodeHoldings = (encoded: EncodedHoldings): readonly Purchase[] =>
-  holdingsCodec.decode(encoded).map((one) => ({
-    ...one,
-    selectedProducts: null,
-    verifiedAt: Math.max(...one.lines.map(({ verifiedAt }) => verifiedAt)),
-  }));
-
-const holdings = once(() => z.custom<EncodedHoldings>(holdingsCodec.is));
+export const holdings = once(() =>
+  shape.mapped(shape.encoded(holdingsCodec), (held): readonly Purchase[] =>
+    held.map((one) => ({
+      ...one,
+      selectedProducts: null,
+      verifiedAt: Math.max(...one.lines.map(({ verifiedAt }) => verifiedAt)),
+    })),
+  ),
+);
 
 const assertedBy = once(() => z.enum(ASSERTED_BY));
 const customers = once(() => z.array(shape.customer()));
 
 const link = once(() =>
-  z.object({
-    account: shape.account(),
-    assertedBy: assertedBy(),
-    linkedAt: shape.integer(),
-  }),
+  z.object({ account: shape.account(), assertedBy: assertedBy(), linkedAt: shape.integer() }),
 );
 
 export const customerItem = once(() =>
-  z.object({
-    customer: shape.customer(),
-    environment: shape.environment(),
-    createdAt: shape.integer(),
-    version: shape.integer(),
-    link: z.nullable(link()),
-    holdings: holdings(),
-    hasPurchased: z.boolean(),
-    absorbed: customers(),
-    unsettled: z.boolean(),
-    aliasOf: z.nullable(shape.customer()),
-    /** For an alias: the survivor's version that absorbed it. */
-    survivorVersion: z.optional(shape.integer()),
-  }),
+  shape.mapped(
+    z.object({
+      customer: shape.customer(),
+      environment: shape.environment(),
+      createdAt: shape.integer(),
+      version: shape.integer(),
+      link: z.nullable(link()),
+      holdings: holdings(),
+      hasPurchased: z.boolean(),
+      absorbed: customers(),
+      unsettled: z.boolean(),
+      aliasOf: z.nullable(shape.customer()),
+      survivorVersion: shape.optional(shape.integer(), 0),
+    }),
+    ({ customer: identifier, ...customer }): StoredCustomer => ({ identifier, ...customer }),
+  ),
 );
 
 export const accountCustomerItem = once(() =>
@@ -141,7 +197,7 @@ export const accountCustomerItem = once(() =>
 
 /** Customers linked to an account by clients' claims alone, by {@link claimsCounter}; absent: none. */
 export const accountClaimsItem = once(() =>
-  z.object({ production: z.optional(shape.integer()), other: z.optional(shape.integer()) }),
+  z.object({ production: shape.optional(shape.integer(), 0), other: shape.optional(shape.integer(), 0) }),
 );
 export type ClaimsCounter = "production" | "other";
 

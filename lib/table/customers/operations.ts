@@ -1,3 +1,4 @@
+import { paginateScan } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import {
   operatorChange,
@@ -13,17 +14,14 @@ import { compare } from "../../order.ts";
 import { auditWrites } from "../applications/audit.ts";
 import { versionUnchanged } from "../dynamodb/conditions.ts";
 import { keyText, TABLE } from "../dynamodb/key.ts";
-import { queryItems, readItems, scanPages } from "../dynamodb/reads.ts";
+import { queryItems, readUnparsed } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { keyIn, knownItems, parseItems, type Item, type Table } from "../dynamodb/table.ts";
-import { ITEMS_PER_TRANSACTION, transact } from "../dynamodb/transactions.ts";
-import { deletion, type Write } from "../dynamodb/writes.ts";
-import { keys, partitions } from "../keys.ts";
-import { identityOfKey } from "../named-by-key.ts";
+import { deletion, ITEMS_PER_TRANSACTION, transact, type Write } from "../dynamodb/writes.ts";
+import { identityOfKey, keys, partitions } from "../keys.ts";
 import { lookWrite } from "../telling/looks.ts";
 import { claimOf, claimsWrite, countsThatEnd } from "./claims.ts";
-import { storedCustomer, storedPurchase } from "./customers.ts";
-import { transferItem } from "./items.ts";
+import { customerItem, purchaseItem, transferItem } from "./items.ts";
 import { absorbedDeletions, writeCustomerChange } from "./write-customer-change.ts";
 
 const scannedCustomer = once(() =>
@@ -84,18 +82,25 @@ export const createOperationTable = (
       knownItems(transferItem, await queryItems(table, { pk: partitions.transfers(application) })),
 
     customerPages: async function* (application, after) {
-      const pages = scanPages(table, {
-        FilterExpression: "begins_with(pk, :prefix) AND sk = :sk AND aliasOf = :none",
-        ProjectionExpression: "pk, customer, link",
-        ExpressionAttributeValues: {
-          ":prefix": partitions.customer(application, customerId("")),
-          ":sk": keys.customer(application, customerId("")).sk,
-          ":none": null,
+      const { client, name: TableName } = table;
+      const start = after === null ? {} : { startingToken: keys.customer(application, after) };
+      // One request per page. Items of a partition follow each other.
+      const pages = paginateScan(
+        { client, ...start },
+        {
+          TableName,
+          ConsistentRead: true,
+          FilterExpression: "begins_with(pk, :prefix) AND sk = :sk AND aliasOf = :none",
+          ProjectionExpression: "pk, customer, link",
+          ExpressionAttributeValues: {
+            ":prefix": partitions.customer(application, customerId("")),
+            ":sk": keys.customer(application, customerId("")).sk,
+            ":none": null,
+          },
         },
-        after: after === null ? null : keys.customer(application, after),
-      });
-      for await (const items of pages) {
-        const found = parseItems(scannedCustomer, items);
+      );
+      for await (const { Items } of pages) {
+        const found = parseItems(scannedCustomer, Items);
         yield {
           customers: found.map(({ customer }) => customer),
           accounts: found.flatMap(({ link }) => link?.account ?? []),
@@ -114,12 +119,12 @@ export const createFindOwnership = (table: Table): FindOwnership => {
       .map(keyIn)
       .toSorted((a, b) => compare(a.pk, b.pk));
     // The index may lag: an item may be gone or have another owner by now, so the item itself decides.
-    const found = await readItems(table, owned);
-    const read = owned.map(found).filter((item): item is Item => item?.[TABLE.ownerAttribute] === owner);
+    const found = await readUnparsed(table, owned);
+    const read = found.filter((item): item is Item => item?.[TABLE.ownerAttribute] === owner);
     const of = (kind: string): Item[] => read.filter(({ sk }) => sk === kind);
     const own: Ownership = {
-      purchases: of("PURCHASE").map(storedPurchase),
-      aliases: of("CUSTOMER").map(storedCustomer),
+      purchases: parseItems(purchaseItem, of("PURCHASE")),
+      aliases: parseItems(customerItem, of("CUSTOMER")),
       identities: of("IDENTITY").map((item) => {
         const key = keyIn(item);
         return { item: keyText(key), customer, identity: identityOfKey(key) };

@@ -1,4 +1,3 @@
-/** Key of an item. */
 export interface Key {
   readonly pk: string;
   readonly sk: string;

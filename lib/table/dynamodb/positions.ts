@@ -1,7 +1,4 @@
-/**
- * Codecs of values stored by position, instead of a schema per position: a replay of a thousand purchases reads forty
- * thousand of them.
- */
+/** Values stored by position have codecs instead of schemas: a replay of a thousand purchases reads forty thousand. */
 export type Guard<T> = (value: unknown) => value is T;
 
 export const isText: Guard<string> = (value) => typeof value === "string";

@@ -1,7 +1,6 @@
 import {
   BatchGetCommand,
   GetCommand,
-  paginateScan,
   QueryCommand,
   TransactGetCommand,
   type QueryCommandInput,
@@ -11,7 +10,7 @@ import { chunks } from "../../chunks.ts";
 import { again, pause as briefly } from "../../pause.ts";
 import { keyText, TABLE, type Key } from "./key.ts";
 import { keyIn, knownItems, parseItem, type Item, type Table } from "./table.ts";
-import { isConflict } from "./transactions.ts";
+import { isConflict } from "./writes.ts";
 
 /** Reads one item, strongly consistent, and parses it; null: there is none. */
 export const readItem = async <Schema extends z.ZodMiniType>(
@@ -33,12 +32,12 @@ export const eachKeyOnce = (wanted: readonly Key[]): readonly Key[] => [
 /**
  * Strongly consistent reads in parallel batches of 100. Keys that DynamoDB leaves unprocessed are asked for again.
  *
- * @returns the item of each key; undefined: there is none
+ * @returns in the order of the keys; undefined: there is no such item
  */
-export const readItems = async (
+export const readUnparsed = async (
   { client, name, pause = briefly }: Table,
   wanted: readonly Key[],
-): Promise<(key: Key) => Item | undefined> => {
+): Promise<readonly (Item | undefined)[]> => {
   const getBatch = async (batch: Key[]): Promise<Item[]> => {
     const items: Item[] = [];
     let wanted: Item[] = batch.map((key) => ({ ...key }));
@@ -55,8 +54,16 @@ export const readItems = async (
   };
   const items = await Promise.all(chunks(eachKeyOnce(wanted), KEYS_PER_BATCH).map(getBatch));
   const found = new Map(items.flat().map((item) => [keyText(keyIn(item)), item]));
-  return (key) => found.get(keyText(key));
+  return wanted.map((key) => found.get(keyText(key)));
 };
+
+/** As {@link readItem}, in the order of the keys; see {@link readUnparsed}. */
+export const readItems = async <Schema extends z.ZodMiniType>(
+  table: Table,
+  wanted: readonly Key[],
+  schema: () => Schema,
+): Promise<readonly (z.output<Schema> | null)[]> =>
+  (await readUnparsed(table, wanted)).map((item) => (item === undefined ? null : parseItem(schema, item)));
 
 /**
  * Reads up to 100 items, of at most 4 MB, as no transaction is being applied to them.
@@ -78,7 +85,6 @@ export const readTogether = async (
   }
 };
 
-/** Items of a partition. */
 interface PartitionQuery {
   readonly pk: string;
   /** Prefix of the sort keys to return; unset: all. */
@@ -94,8 +100,8 @@ interface PartitionQuery {
 }
 
 /**
- * Pages of items, ordered by sort key; one request per page. Not by the document client's paginator: with it, a warm read took 1.18 to
- * 1.20 times the processor time of a plain Query, and without it 1.04 times, one after the other on one machine.
+ * Pages of items, ordered by sort key; one request per page. With the document client's paginator, a warm read took 1.2
+ * times the processor time of a plain Query; without it, 1.04 times.
  */
 export const queryPages = async function* (
   { client, name }: Table,
@@ -144,25 +150,4 @@ export const firstKnownItems = async <Schema extends z.ZodMiniType>(
     if (found.length >= limit) break;
   }
   return found.slice(0, limit);
-};
-
-/** Items of the whole table that match a filter. */
-interface TableScan {
-  readonly FilterExpression: string;
-  readonly ProjectionExpression: string;
-  readonly ExpressionAttributeValues: Record<string, unknown>;
-  /** The scan goes on after this key; null: it starts at the table's beginning. */
-  readonly after: Key | null;
-}
-
-/** Pages of the items, strongly consistent; one request per page. Items of a partition follow each other. */
-export const scanPages = async function* (
-  { client, name }: Table,
-  { after, ...filter }: TableScan,
-): AsyncGenerator<readonly Item[]> {
-  const pages = paginateScan(
-    { client, ...(after !== null && { startingToken: after }) },
-    { TableName: name, ConsistentRead: true, ...filter },
-  );
-  for await (const { Items = [] } of pages) yield Items;
 };

@@ -3,6 +3,7 @@ import { parseJson } from "../../bounded-text.ts";
 import { ENVIRONMENTS, STORES } from "../../contract/schemas.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
+import type { Codec, Encoded } from "./positions.ts";
 
 /** Parts of item schemas, each created once: creating a schema takes longer than parsing with it. */
 export const text = once(() => z.string());
@@ -12,7 +13,7 @@ export const nullableText = once(() => z.nullable(text()));
 export const integer = once(() => z.int());
 export const nullableInteger = once(() => z.nullable(integer()));
 
-export const uuid = once(() => z.uuid());
+const uuid = once(() => z.uuid());
 
 export const store = once(() => z.enum(STORES));
 export const environment = once(() => z.enum(ENVIRONMENTS));
@@ -31,6 +32,13 @@ export const mapped = <Schema extends z.ZodMiniType, Value>(
   schema: Schema,
   toDomain: (parsed: z.output<Schema>) => Value,
 ) => z.pipe(schema, z.transform(toDomain));
+
+/** An attribute that may be absent, and is then read as the other value. Zod's own default would cost each bundle a kilobyte. */
+export const optional = <Value, Stored, Other>(schema: z.ZodMiniType<Value, Stored>, other: Other) =>
+  mapped(z.optional(schema), (value): Value | Other => (value === undefined ? other : value));
+
+/** A value stored by position. */
+export const encoded = <Value>({ is, decode }: Codec<Value>) => mapped(z.custom<Encoded<Value>>(is), decode);
 
 /** A value stored as JSON text, so that nothing is lost or reordered. */
 export const jsonText = <Value>(is: (value: unknown) => value is Value) =>

@@ -58,11 +58,7 @@ export const expiry = (moment: Instant): Readonly<Record<typeof TABLE.timeToLive
   [TABLE.timeToLiveAttribute]: epochSeconds(moment),
 });
 
-/**
- * Items are parsed, never cast.
- *
- * @throws MalformedItemError
- */
+/** @throws MalformedItemError */
 export const parseItem = <Schema extends z.ZodMiniType>(
   schema: () => Schema,
   item: Item,

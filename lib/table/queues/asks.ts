@@ -10,8 +10,7 @@ import { askItem } from "../customers/items.ts";
 import { askUnchanged, revisionUnchanged, type Condition } from "../dynamodb/conditions.ts";
 import { firstKnownItems, readItem } from "../dynamodb/reads.ts";
 import { expiry, type Attributes, type Table } from "../dynamodb/table.ts";
-import { transact } from "../dynamodb/transactions.ts";
-import { deletion, put, update, type Write } from "../dynamodb/writes.ts";
+import { deletion, put, transact, update, type Write } from "../dynamodb/writes.ts";
 import { keys, partitions, sortKeys } from "../keys.ts";
 import { createLeasedQueues } from "./lease.ts";
 
@@ -25,7 +24,7 @@ const queueOf = (
 export const askAttributes = (ask: NextAsk | null) => ({ askAt: ask?.at, askBecause: ask?.because });
 
 /** Change of a purchase's place in its queue. */
-export interface AskMove {
+interface AskMove {
   readonly from: Instant | null;
   /** Null: it leaves the queue. */
   readonly to: (Pick<DueAsk, "acknowledgement" | "source"> & { readonly ask: NextAsk }) | null;

@@ -8,8 +8,7 @@ import type { Key } from "../dynamodb/key.ts";
 import { readItem } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { parseItem, type Item, type Table } from "../dynamodb/table.ts";
-import { unlessChanged, write } from "../dynamodb/transactions.ts";
-import { update } from "../dynamodb/writes.ts";
+import { unlessChanged, update, write } from "../dynamodb/writes.ts";
 
 /** Attributes of a lease. Only conditions read them. */
 export interface LeaseAttributes {
@@ -19,20 +18,12 @@ export interface LeaseAttributes {
 
 /** Health of a queue; absent values are those of a healthy one. */
 const healthItemOf = <Reason extends string>(reason: z.ZodMiniType<Reason, Reason>) =>
-  shape.mapped(
-    z.object({
-      failures: z.optional(shape.integer()),
-      because: z.optional(z.nullable(reason)),
-      failingSince: z.optional(shape.nullableInteger()),
-      pausedUntil: z.optional(shape.integer()),
-    }),
-    ({ failures, because, failingSince, pausedUntil }): QueueHealth<Reason> => ({
-      failures: failures ?? HEALTHY.failures,
-      because: because ?? HEALTHY.because,
-      failingSince: failingSince ?? HEALTHY.failingSince,
-      pausedUntil: pausedUntil ?? HEALTHY.pausedUntil,
-    }),
-  );
+  z.object({
+    failures: shape.optional(shape.integer(), HEALTHY.failures),
+    because: shape.optional(z.nullable(reason), HEALTHY.because),
+    failingSince: shape.optional(shape.nullableInteger(), HEALTHY.failingSince),
+    pausedUntil: shape.optional(shape.integer(), HEALTHY.pausedUntil),
+  });
 
 /**
  * Takes the lease of an item, or extends the worker's own. Other attributes stay.

@@ -8,7 +8,7 @@ import { versionUnchanged } from "../dynamodb/conditions.ts";
 import { isInteger, isListOf, isText, type Guard } from "../dynamodb/positions.ts";
 import { readItem, readItems } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
-import { parseItem, type Attributes, type Table } from "../dynamodb/table.ts";
+import type { Attributes, Table } from "../dynamodb/table.ts";
 import { deletion, put, type Write } from "../dynamodb/writes.ts";
 import { keys } from "../keys.ts";
 
@@ -25,11 +25,10 @@ export const toldItem = once(() =>
       entitlements: z.record(shape.text(), shape.text()),
       lookAt: shape.nullableInteger(),
       last: z.nullable(place()),
-      left: z.optional(customers()),
+      left: shape.optional(customers(), []),
     }),
-    ({ customers, entitlements, left = [], ...told }): Told => ({
+    ({ customers, entitlements, ...told }): Told => ({
       ...told,
-      left,
       isStored: true,
       digest: { customers, entitlements: new Map(Object.entries(entitlements)) },
     }),
@@ -59,14 +58,12 @@ export const toldAccountsOf = async (
   application: ApplicationId,
   customers: readonly CustomerId[],
 ): Promise<ReadonlyMap<CustomerId, AccountId>> => {
-  const found = await readItems(
-    table,
-    customers.map((customer) => keys.toldCustomer(application, customer)),
-  );
+  const wanted = customers.map((customer) => keys.toldCustomer(application, customer));
+  const found = await readItems(table, wanted, toldCustomerItem);
   return new Map(
-    customers.flatMap((customer) => {
-      const item = found(keys.toldCustomer(application, customer));
-      return item === undefined ? [] : [[customer, parseItem(toldCustomerItem, item).account] as const];
+    customers.flatMap((customer, index) => {
+      const { account } = found[index] ?? {};
+      return account === undefined ? [] : [[customer, account] as const];
     }),
   );
 };
@@ -115,21 +112,15 @@ export const changeItem = once(() =>
       /** First place of the transaction that told it. */
       first: shape.integer(),
       toldAt: shape.integer(),
-      data: z.optional(shape.jsonText(isChangeData)),
-      /** Whether its account was erased since, and its data with it. */
-      isEmptied: z.optional(z.boolean()),
+      data: shape.optional(z.nullable(shape.jsonText(isChangeData)), null),
       /** The account's change before; absent: none is known. */
-      previous: z.optional(place()),
+      previous: shape.optional(z.nullable(place()), null),
       /** Whether the data of customers erased since was removed; absent: it is as it was told. */
-      isRedacted: z.optional(z.boolean()),
+      isRedacted: shape.optional(z.boolean(), false),
     }),
-    ({ sequence, first, toldAt, data = null, previous = null, isRedacted = false }) => ({
-      place: { day: dayOf(toldAt), sequence },
-      first,
-      toldAt,
-      data,
-      previous,
-      isRedacted,
+    ({ sequence, ...change }) => ({
+      place: { day: dayOf(change.toldAt), sequence },
+      ...change,
     }),
   ),
 );

@@ -8,8 +8,7 @@ import { absent, sequenceUnchanged, versionUnchanged } from "../dynamodb/conditi
 import { keyText } from "../dynamodb/key.ts";
 import { eachKeyOnce, readItem, readItems, readTogether } from "../dynamodb/reads.ts";
 import { expiry, parseItem, type Attributes, type Table } from "../dynamodb/table.ts";
-import { transact } from "../dynamodb/transactions.ts";
-import { deletion, put, update, type Write } from "../dynamodb/writes.ts";
+import { deletion, put, transact, update, type Write } from "../dynamodb/writes.ts";
 import { keys } from "../keys.ts";
 import { releaseLease, takeLease, type LeaseAttributes } from "../queues/lease.ts";
 import {
@@ -134,12 +133,12 @@ export const createChangeTable = (table: Table, keyedHash: KeyedHash): ChangeTab
   },
 
   toldOf: async (application, accounts) => {
-    const keyOf = (account: (typeof accounts)[number]) => keys.told(application, account);
-    const found = await readItems(table, accounts.map(keyOf));
+    const wanted = accounts.map((account) => keys.told(application, account));
+    const found = await readItems(table, wanted, toldItem);
     return Promise.all(
-      accounts.map(async (account) => {
-        const item = found(keyOf(account));
-        if (item !== undefined) return parseItem(toldItem, item);
+      accounts.map(async (account, index) => {
+        const told = found[index];
+        if (told != null) return told;
         const key = keys.erasedAccount(application, await keyedHash(application, account));
         return neverPublished(account, (await readItem(table, key, erasedAccountItem))?.version ?? 0);
       }),

@@ -1,11 +1,13 @@
 import * as z from "zod/mini";
 import type { ResendTable, ToldVersion } from "../../administration/acts/resend.ts";
+import { requestEnd, type StoreRequestQueue } from "../../customers/notifications/store-request.ts";
 import type {
   Delivery,
   DeliveryQueue,
   DestinationReference,
   RequestDelivery,
 } from "../../delivery/delivery-queue.ts";
+import { STORE_REQUEST } from "../../delivery/message.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import { HEALTHY } from "../../queues/health.ts";
@@ -13,9 +15,17 @@ import { CHANGES_KEPT_MILLISECONDS } from "../../telling/change.ts";
 import { absent, present, versionUnchanged } from "../dynamodb/conditions.ts";
 import { queryPages, readItems } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
-import { expiry, knownItems, parseItem, type Attributes, type Table } from "../dynamodb/table.ts";
-import { transact, unlessChanged, write } from "../dynamodb/transactions.ts";
-import { check, deletion, put, update } from "../dynamodb/writes.ts";
+import { expiry, knownItems, type Attributes, type Table } from "../dynamodb/table.ts";
+import {
+  check,
+  deletion,
+  ifConditionHolds,
+  put,
+  transact,
+  unlessChanged,
+  update,
+  write,
+} from "../dynamodb/writes.ts";
 import { keys, partitions } from "../keys.ts";
 import { createLeasedQueues } from "../queues/lease.ts";
 import { changeItem, toldItem } from "./change-items.ts";
@@ -118,13 +128,9 @@ export const createDeliveryQueue = (table: Table): DeliveryQueue => {
         yield knownItems(deliveryItem, page);
     },
 
-    changesAt: async (application, places) => {
+    changesAt: (application, places) => {
       const wanted = places.map((place) => keys.change(application, place));
-      const found = await readItems(table, wanted);
-      return wanted.map((key) => {
-        const item = found(key);
-        return item === undefined ? null : parseItem(changeItem, item);
-      });
+      return readItems(table, wanted, changeItem);
     },
 
     ...queues,
@@ -145,11 +151,7 @@ export const createDeliveryQueue = (table: Table): DeliveryQueue => {
 export const createResendTable = (table: Table): ResendTable => ({
   newestOf: async (application, accounts) => {
     const wanted = accounts.map((account) => keys.told(application, account));
-    const found = await readItems(table, wanted);
-    const told = wanted
-      .map(found)
-      .filter((item) => item !== undefined)
-      .map((item) => parseItem(toldItem, item));
+    const told = (await readItems(table, wanted, toldItem)).filter((one) => one !== null);
     return new Map(told.map(({ account, version }) => [account, version]));
   },
 
@@ -160,5 +162,21 @@ export const createResendTable = (table: Table): ResendTable => ({
     ]);
     if (written.outcome === "written") return "written";
     return written.failed.has(0) ? "newer" : "conflict";
+  },
+});
+
+/** Destinations are written separately, so that one where the request already waits does not block the others. */
+export const createStoreRequestQueue = (table: Table): StoreRequestQueue => ({
+  add: async (application, destinations, request) => {
+    const { identifier, askedAt, data } = request;
+    const message = { identifier, type: STORE_REQUEST, timestamp: askedAt, data };
+    const delivery = { message, until: requestEnd(request) };
+    // Only one that waits already needs no put: after a conflict with a transaction, the request would be lost.
+    const add = (destination: string) =>
+      ifConditionHolds(
+        () => write(table, requestDelivery({ application, destination }, delivery)),
+        () => undefined,
+      );
+    await Promise.all(destinations.map(add));
   },
 });

@@ -10,8 +10,7 @@ import { absentOrOfAccount, present } from "../dynamodb/conditions.ts";
 import { queryPages, readItem } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { knownItems, type Attributes, type Table } from "../dynamodb/table.ts";
-import { ifConditionHolds, transact, write, writeAll } from "../dynamodb/transactions.ts";
-import { deletion, update } from "../dynamodb/writes.ts";
+import { deletion, ifConditionHolds, transact, update, write, writeAll } from "../dynamodb/writes.ts";
 import { keys, partitions, prefixes } from "../keys.ts";
 import { changeItem, toldAccountsOf, toldErasure, toldOf } from "./change-items.ts";
 import { lookWrite } from "./looks.ts";
@@ -62,7 +61,7 @@ export const emptyChanges = async (
       erased !== null && (isRedacted || (before?.data != null && tellsLoss(erased, before.data, data)));
     const attributes: Partial<Attributes<typeof changeItem>> = stays
       ? { data: JSON.stringify(without(erased, data)), isRedacted: true }
-      : { data: undefined, isEmptied: true };
+      : { data: undefined, isRedacted: false };
     // Only an expired change has nothing to empty: after a conflict with a transaction, the data would stay.
     await ifConditionHolds(
       () => write(table, update(keys.change(application, place), attributes, present)),
@@ -86,9 +85,7 @@ export const createForgetTold = (
   keyedHash: KeyedHash,
   tells: (application: ApplicationId) => Promise<boolean>,
 ): ForgetTold => {
-  /**
-   * One attempt. Items that lead from erased customers to the account go last, so that a repetition finds the account.
-   */
+  /** Items that lead from erased customers to the account go last, so that a repetition finds the account. */
   const forget = async (
     application: ApplicationId,
     account: AccountId,

@@ -10,8 +10,7 @@ import { present } from "../dynamodb/conditions.ts";
 import { firstKnownItems } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { expiry, type Attributes, type Table } from "../dynamodb/table.ts";
-import { transact, write } from "../dynamodb/transactions.ts";
-import { deletion, put } from "../dynamodb/writes.ts";
+import { deletion, put, transact, write } from "../dynamodb/writes.ts";
 import { keys, partitions, prefixes, sortKeys } from "../keys.ts";
 import { createLeasedQueues } from "../queues/lease.ts";
 

@@ -7,8 +7,7 @@ import type { Look } from "../../telling/change-table.ts";
 import { firstKnownItems } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { expiry, type Attributes, type Table } from "../dynamodb/table.ts";
-import { writeAll } from "../dynamodb/transactions.ts";
-import { put } from "../dynamodb/writes.ts";
+import { put, writeAll } from "../dynamodb/writes.ts";
 import { keys, partitions, sortKeys } from "../keys.ts";
 
 const customer = () => shape.branded<CustomerId>(shape.text());

@@ -58,7 +58,7 @@ describe("a subscription", () => {
   test("of an erased customer that the store has dropped is not linked", async () => {
     const { token } = await ended();
     const [customer = ""] = (await asked.world.read("user-1")).customerIdentifiers;
-    await asked.world.erase({ identifier: customerId(customer), holdings: [] });
+    await asked.world.erase({ identifier: customerId(customer) });
     asked.sandbox.drop(token);
     expect(await refusal(asked.link(token))).toBe("CUSTOMER_NOT_FOUND");
   });

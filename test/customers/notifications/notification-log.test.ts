@@ -8,7 +8,7 @@ import {
   watchNotifications,
 } from "../../../lib/customers/notifications/notification-log.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
-import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
+import { createNotificationTimes } from "../../../lib/table/queues/notifications.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { anApplication, directoryOf } from "../../../testing/support/application.ts";

@@ -9,7 +9,7 @@ import {
   type IosStoreReception,
 } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
-import { createStoreRequestQueue } from "../../../lib/table/telling/store-requests.ts";
+import { createStoreRequestQueue } from "../../../lib/table/telling/delivery-queue.ts";
 import { fingerprintOf, makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import { anApplication } from "../../../testing/support/application.ts";
 import {

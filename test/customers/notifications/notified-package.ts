@@ -7,7 +7,7 @@ import {
   type AndroidStoreReception,
 } from "../../../lib/customers/receive-android-store-notification.ts";
 import { createPushTokenVerifier } from "../../../lib/stores/android-store/push-token.ts";
-import { createStoreRequestQueue } from "../../../lib/table/telling/store-requests.ts";
+import { createStoreRequestQueue } from "../../../lib/table/telling/delivery-queue.ts";
 import { NOW, PACKAGE_NAME, startAndroidStore } from "../../../testing/support/stores/android-store.ts";
 import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
 import {

@@ -199,7 +199,7 @@ describe("a useless notification is answered 200, stores nothing, and says so:",
     const world = aWorld();
     const token = buy();
     const { customerIdentifier } = await world.link(token);
-    await world.world.erase({ identifier: customerId(customerIdentifier ?? ""), holdings: [] });
+    await world.world.erase({ identifier: customerId(customerIdentifier ?? "") });
     const items = await world.items();
     expect(await world.at(NOW + 1_000).subscription(token)).toEqual({});
     expect(world.received).toEqual([{ outcome: "UNUSED", type: "subscription 4" }]);

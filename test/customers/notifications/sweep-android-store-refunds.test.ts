@@ -11,7 +11,7 @@ import type {
   VoidedPurchasesAnswer,
 } from "../../../lib/stores/android-store/android-store.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
-import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
+import { createWatermarks } from "../../../lib/table/queues/notifications.ts";
 import { anApplication } from "../../../testing/support/application.ts";
 import { aCatalog, aLine, aProduct, aPurchase, NOW } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";

@@ -6,7 +6,7 @@ import type {
   AppStoreServer,
   AskedNotifications,
 } from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
-import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
+import { createWatermarks } from "../../../lib/table/queues/notifications.ts";
 import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
 import {
   aBundle,

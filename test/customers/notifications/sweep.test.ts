@@ -7,7 +7,7 @@ import {
   type SweepReport,
 } from "../../../lib/customers/notifications/sweep.ts";
 import type { StoreInEnvironment } from "../../../lib/customers/asking/store-in-environment.ts";
-import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
+import { createWatermarks } from "../../../lib/table/queues/notifications.ts";
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";

@@ -5,7 +5,7 @@ import type { AssertedBy } from "../../../lib/contract/schemas.ts";
 import { createAuditTable } from "../../../lib/table/applications/audit.ts";
 import { createOperationTable } from "../../../lib/table/customers/operations.ts";
 import { tellsIn } from "../../../operator/session.ts";
-import { transact } from "../../../lib/table/dynamodb/transactions.ts";
+import { transact } from "../../../lib/table/dynamodb/writes.ts";
 import { transactionsOf } from "../../../lib/table/customers/write-customer-change.ts";
 import { assertInvariants } from "../../../testing/support/table/invariants.ts";
 import { aPurchase, DAY, NOW, proven } from "../../../testing/support/stores/purchases.ts";

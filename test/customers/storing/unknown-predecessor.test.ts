@@ -91,7 +91,7 @@ const aLink = async (changes: Partial<Application> = {}) => {
       (await world.at(clock.now).read("user-1")).entitlements
         .filter(({ active }) => active)
         .map(({ identifier }) => identifier),
-    erase: () => world.erase({ identifier: customerId(customerIdentifier ?? ""), holdings: [] }),
+    erase: () => world.erase({ identifier: customerId(customerIdentifier ?? "") }),
   };
 };
 

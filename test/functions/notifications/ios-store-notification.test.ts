@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { METRICS } from "../../../lib/contract/metrics.ts";
 import { DAY } from "../../../lib/duration.ts";
-import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
+import { createNotificationTimes } from "../../../lib/table/queues/notifications.ts";
 import type { Answer } from "../../../testing/support/service.ts";
 import { serviceForFile } from "../../support/service-for-file.ts";
 import { aSignedNotification } from "./signed-notification.ts";

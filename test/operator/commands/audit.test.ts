@@ -12,7 +12,7 @@ import {
 } from "../../../lib/table/applications/applications.ts";
 import { createCredentialTable } from "../../../lib/table/applications/credentials.ts";
 import { transactionsOf } from "../../../lib/table/customers/write-customer-change.ts";
-import { transact } from "../../../lib/table/dynamodb/transactions.ts";
+import { transact } from "../../../lib/table/dynamodb/writes.ts";
 import { keys } from "../../../lib/table/keys.ts";
 import { recordAct } from "../../../operator/commands/acting.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";

@@ -1,6 +1,6 @@
 import { HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import { createWatermarks } from "../../../lib/table/queues/watermarks.ts";
+import { createWatermarks } from "../../../lib/table/queues/notifications.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { withOperator } from "../telling-world.ts";
 import * as world from "./refresh-world.ts";

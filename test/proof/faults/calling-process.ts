@@ -6,17 +6,5 @@ export interface Order {
   readonly call: Call;
 }
 
-/** The result of the call, if the process lived to report it. */
-export type Report = { readonly answer: unknown } | { readonly error: string };
-
-process.on("message", ({ options, call }: Order) => {
-  const service = openService(options);
-  const report = (outcome: Report): void => {
-    process.send?.(outcome, () => process.disconnect());
-  };
-  service.perform(call).then(
-    (answer) => report({ answer }),
-    (error: unknown) => report({ error: String(error) }),
-  );
-});
+process.on("message", ({ options, call }: Order) => void openService(options).perform(call));
 process.send?.("ready");

@@ -4,7 +4,7 @@ import type { Dice } from "../dice.ts";
 import type { SigningChain } from "../../../sandbox/ios-store/signing.ts";
 
 /** Google's pushes to the application, as the attacker knows them. */
-export interface PushTarget {
+interface PushTarget {
   readonly audience: string;
   readonly serviceAccount: string;
   /** Google's private key for push tokens. */

@@ -10,7 +10,7 @@ import { covers, type Fact, type Life, type Span } from "./life.ts";
 import type { Missing, Telling } from "./telling.ts";
 
 /** The core's difference from the truth at a moment, although all facts of the store that decide it have come. */
-export interface Fault {
+interface Fault {
   readonly name: "payer dark" | "free access" | "payer moved" | "kept for ever" | "wrong end";
   readonly entitlement: string;
   readonly moment: string;

@@ -31,7 +31,7 @@ export const toReading = (fact: AndroidFact): VerifiedPurchase => {
 };
 
 /** The facts as the service's proven purchases. */
-export const toPurchases = (facts: readonly Fact[]): ProvenPurchase[] => [
+const toPurchases = (facts: readonly Fact[]): ProvenPurchase[] => [
   ...purchasesOf(facts.flatMap((fact) => (fact.store === "ios-store" ? [fact] : []))),
   ...facts.flatMap((fact) => (fact.store === "android-store" ? [provenPurchaseOf(toReading(fact))] : [])),
 ];

@@ -12,10 +12,10 @@ import { unknownPredecessor } from "../../../lib/customers/storing/store-android
 import { statedPurchases } from "../../../lib/customers/storing/verified-facts.ts";
 import type { CatalogProduct } from "../../../lib/entitlements/catalog.ts";
 import { entitlementsAt } from "../../../lib/entitlements/entitlements.ts";
-import { accountId, applicationId, customerId, type ApplicationId } from "../../../lib/identifiers.ts";
+import { accountId, applicationId, customerId } from "../../../lib/identifiers.ts";
 import { aCatalog, aProduct, period } from "../../../testing/support/stores/purchases.ts";
 import { toReading, toVerifiedFacts } from "./as-verified.ts";
-import { lookUpAmong, receptionOf, type Received } from "./reception.ts";
+import { lookUpAmong, receptionOf } from "./reception.ts";
 import type { ModelRequest } from "./stated-facts.ts";
 import { anApplication, inBothStores } from "../../../testing/support/application.ts";
 import { createWorld } from "../../../testing/support/world.ts";
@@ -83,22 +83,8 @@ export type ServiceAnswer =
     }
   | { readonly outcome: "refused"; readonly code: string };
 
-/** Sends the reference model's requests to one application, at moments that the test chooses. */
-export interface ModelClient {
-  readonly application: ApplicationId;
-  submit(request: ModelRequest, moment: number): Promise<ServiceAnswer>;
-  /** Receives a notification by its use case, with the customer that its facts have then. */
-  receive(notification: ModelRequest, moment: number): Promise<Received & { readonly answer: ServiceAnswer }>;
-  /** An operator's unlinking; false when the customer has no link. */
-  unlink(customer: string, moment: number): Promise<boolean>;
-  account(
-    account: string,
-    moment: number,
-  ): Promise<{ readonly customers: readonly string[]; readonly entitlements: CustomerEntitlement[] }>;
-}
-
 /** Customer identifiers in the order of creation. */
-export const countedIdentifiers = () => {
+const countedIdentifiers = () => {
   let made = 0;
   return () => {
     made += 1;
@@ -106,11 +92,12 @@ export const countedIdentifiers = () => {
   };
 };
 
+/** Sends the reference model's requests to one application, at moments that the test chooses. */
 export const modelClient = (
   table: Parameters<typeof createWorld>[0],
   application: Application,
   options: Parameters<typeof createWorld>[1] = {},
-): ModelClient => {
+) => {
   const world = createWorld(table, {
     pause: () => Promise.resolve(),
     newCustomerIdentifier: countedIdentifiers(),
@@ -155,7 +142,7 @@ export const modelClient = (
   };
   return {
     application: application.identifier,
-    submit: async (request, moment) => {
+    submit: async (request: ModelRequest, moment: number): Promise<ServiceAnswer> => {
       const claim =
         request.claim === null
           ? null
@@ -171,18 +158,21 @@ export const modelClient = (
         throw error;
       }
     },
-    receive: async (notification, moment) => {
+    /** Receives a notification by its use case, with the customer that its facts have then. */
+    receive: async (notification: ModelRequest, moment: number) => {
       const receive = receptionOf(world.at(moment).factStore, world.directory, application);
       const received = await receive(notification);
       return { ...received, answer: await ownerOf(notification, moment) };
     },
-    unlink: async (customer, moment) => {
+    /** An operator's unlinking; false when the customer has no link. */
+    unlink: async (customer: string, moment: number): Promise<boolean> => {
       const done = await world.at(moment).unlink({ identifier: customerId(customer) });
       return done?.outcome === "unlinked";
     },
-    account: async (account, moment) => {
+    account: async (account: string, moment: number) => {
       const answer = await world.at(moment).read(account);
       return { customers: answer.customerIdentifiers, entitlements: answer.entitlements };
     },
   };
 };
+export type ModelClient = ReturnType<typeof modelClient>;

@@ -10,7 +10,7 @@ import { toReading } from "./as-verified.ts";
 import { aVerifiedNotification } from "../../../testing/support/stores/ios-store.ts";
 
 /** Outcome of a notification. */
-export interface Received {
+interface Received {
   readonly received: readonly ReceivedNotification[];
   /** Tokens of the purchases that it made the service acknowledge. */
   readonly acknowledged: readonly string[];
@@ -29,7 +29,7 @@ export const lookUpAmong =
   };
 
 /** Who pushes is proved elsewhere. */
-export const ANY_PUSH_TOKEN: PushTokenVerifier = {
+const ANY_PUSH_TOKEN: PushTokenVerifier = {
   verify: () => Promise.resolve({ outcome: "verified", claims: { serviceAccount: "", audience: "" } }),
   disagreement: () => null,
 };

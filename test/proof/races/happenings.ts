@@ -1,6 +1,5 @@
 import { TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import fc from "fast-check";
-import { auditEntry } from "../../../lib/administration/acts/audit.ts";
 import { ServiceError } from "../../../lib/contract/errors.ts";
 import type { AssertedBy } from "../../../lib/contract/schemas.ts";
 import { eachOnce } from "../../../lib/customers/storing/customer-table.ts";
@@ -93,8 +92,6 @@ export const ownerOf = async (
   return eachOnce(living)[0] ?? null;
 };
 
-const AUTHORITY = { by: "an operator", caller: null, reason: "a proof" };
-
 const expire = async (table: MemoryTable, every: number): Promise<void> => {
   const expiring = (await table.items()).filter((item) => "expiresAt" in item);
   const TransactItems = expiring
@@ -121,13 +118,10 @@ export const act = async (world: World, table: MemoryTable, happens: Happening):
   if (happens.does === "store") return world.submit(...requestOf(happens));
   const customer = await ownerOf(world, happens.purchase);
   if (customer === null) return null;
-  const resolved = { ...customer, toAcknowledge: null };
-  if (happens.does === "unlink") return world.unlink(resolved);
-  if (happens.does === "move") return world.unlink(resolved, happens.to);
+  if (happens.does === "unlink") return world.unlink(customer);
+  if (happens.does === "move") return world.unlink(customer, happens.to);
   // The part of an erasure that changes the account; tombstones belong to no account.
-  const { application, operations } = world;
-  const act = auditEntry("erase", operations.now(), AUTHORITY, { customer: customer.identifier });
-  return operations.table.end(application.identifier, customer, act);
+  return world.beginErasure(customer);
 };
 
 /** Ends a transaction half way. */

@@ -34,7 +34,7 @@ test("identifiers resolve to living or erased customers, an alias per read", asy
   const living = await merged(world, ["1", "2"]);
   const erased = await merged(world, ["3", "4"]);
   const unknown = customerId(uuid());
-  await world.beginErasure({ identifier: erased.survivor, holdings: [] });
+  await world.beginErasure({ identifier: erased.survivor });
   const { findCustomers } = world.factStore.table;
   const asked = [living.alias, living.survivor, erased.alias, unknown];
   let found: Awaited<ReturnType<typeof findCustomers>> | undefined;

@@ -1,6 +1,5 @@
 import { purchaseKey } from "../../../lib/identifiers.ts";
-import { decodeHoldings, encodeHoldings } from "../../../lib/table/customers/items.ts";
-import { renewalCodec } from "../../../lib/table/customers/lines.ts";
+import { encodeHoldings, holdings, renewalCodec } from "../../../lib/table/customers/items.ts";
 import { aLine, aPurchase, aRenewal } from "../../../testing/support/stores/purchases.ts";
 
 const LINE = aLine({
@@ -51,7 +50,7 @@ test("a holding's stored bytes stay the same, and are read with a later version'
     '[[1,1,"1000",[["2000","yearly","base",3,2,1,3,4,false,8,"event","option",2,true,6,7,5,"line\'s"]],' +
       '"1001",9,[11,true,"monthly",12,true,13,14,[true,15,16],"renewal\'s"],"holding\'s"]]',
   );
-  expect(decodeHoldings(encodeHoldings([holding]))).toEqual([holding]);
+  expect(holdings().parse(encodeHoldings([holding]))).toEqual([holding]);
 });
 
 test("a scarcely known holding's stored bytes stay the same, and are read", () => {
@@ -60,7 +59,7 @@ test("a scarcely known holding's stored bytes stay the same, and are read", () =
   expect(JSON.stringify(encodeHoldings([holding]))).toBe(
     '[[0,0,"1",[[null,"monthly",null,0,0,null,null,null,null,1,null,null,null,false,1,0,null]],null,null,null]]',
   );
-  expect(decodeHoldings(encodeHoldings([holding]))).toEqual([holding]);
+  expect(holdings().parse(encodeHoldings([holding]))).toEqual([holding]);
 });
 
 test.each([[null], [{ isInGrace: true, periodEndsAt: null, signedAt: 3 }]])(

@@ -1,13 +1,13 @@
-import { encodedLines, linesCodec } from "../../../lib/table/customers/lines.ts";
-import { encodeHoldings } from "../../../lib/table/customers/items.ts";
+import { encodeHoldings, linesCodec } from "../../../lib/table/customers/items.ts";
 import { GetCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { ENVIRONMENTS, STORES } from "../../../lib/contract/schemas.ts";
 import { NATURES, STANDINGS } from "../../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId } from "../../../lib/identifiers.ts";
-import { readItems } from "../../../lib/table/dynamodb/reads.ts";
+import { readUnparsed } from "../../../lib/table/dynamodb/reads.ts";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
+import { encoded } from "../../../lib/table/dynamodb/shapes.ts";
 import { keys } from "../../../lib/table/keys.ts";
-import { createNotificationTimes } from "../../../lib/table/queues/notification-times.ts";
+import { createNotificationTimes } from "../../../lib/table/queues/notifications.ts";
 import { MalformedItemError } from "../../../lib/table/dynamodb/table.ts";
 import { createToldTable } from "../../../lib/table/telling/told-report.ts";
 import { aPurchase, NOW } from "../../../testing/support/stores/purchases.ts";
@@ -101,7 +101,7 @@ const FIRST_LINE =
   "1780000000000,false,2,1,null,0,null]";
 
 test("a line of format 1 as it was stored first is read", () => {
-  const [line] = linesCodec.decode(encodedLines().parse([JSON.parse(FIRST_LINE)]));
+  const [line] = encoded(linesCodec).parse([JSON.parse(FIRST_LINE)]);
   expect(line).toMatchObject({
     transactionIdentifier: "700000",
     productIdentifier: "monthly",
@@ -122,8 +122,8 @@ test("items that DynamoDB leaves out of a batch are requested again", async () =
   await Promise.all(keys.map((key) => put({ ...key, content: "x".repeat(390_000) })));
   table.sent.length = 0;
   // Sixty items of 390 KB are more than the 16 MB of one answer.
-  const found = await readItems(table, keys);
-  expect(keys.flatMap((key) => found(key) ?? [])).toHaveLength(60);
+  const found = await readUnparsed(table, keys);
+  expect(found.filter((item) => item !== undefined)).toHaveLength(60);
   expect(table.sent.length).toBeGreaterThan(1);
 });
 

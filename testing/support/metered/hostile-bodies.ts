@@ -5,14 +5,14 @@ import type { Chain, SignedRequest } from "./purchases.ts";
 /** Requests built to cost as much as possible. Anybody can send them: nothing in them needs a key. */
 
 /** A body as the gateway passes it on. */
-export interface HostileBody {
+interface HostileBody {
   readonly shape: string;
   readonly body: string;
   readonly isBase64Encoded: boolean;
 }
 
 /** A chain and a request that every buyer can have. */
-export interface Genuine {
+interface Genuine {
   readonly chain: Chain;
   readonly request: SignedRequest;
 }

@@ -2,7 +2,7 @@ import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
 import type { Item } from "../table/expressions.ts";
-import { after, bytesOfItem, textOfKey, transactWrite, writeOf } from "../table/memory-requests.ts";
+import { after, bytesOfItem, conditionOf, textOfKey, transactWrite } from "../table/memory-requests.ts";
 import { Stopwatch, sum } from "./measuring.ts";
 
 /** Requests to DynamoDB, and the units that they consumed. */
@@ -11,18 +11,6 @@ export interface Consumption {
   readonly requests: Readonly<Record<string, number>>;
   readonly readUnits: number;
   readonly writeUnits: number;
-}
-
-export interface MeteredTime {
-  /** From the command to its result: DynamoDB and its client. */
-  readonly client: number;
-  /** The part of `client` from sending the request to the head of the response. */
-  readonly waiting: number;
-}
-
-export interface Meter {
-  /** Returns what was consumed since the last call. */
-  take(): Consumption & { readonly milliseconds: MeteredTime };
 }
 
 const batch = z.object({
@@ -51,13 +39,12 @@ const unitsOfTransaction = (bytes: number): number => 2 * Math.max(1, Math.ceil(
 /**
  * Counts a client's requests to DynamoDB, the units that they consume, and their time.
  *
- * Read units are those that DynamoDB Local reports (`ReturnConsumedCapacity`), plus one for each key of a batch that was
- * not found and for each Query that finds nothing, which it omits. Write units are computed here from the items by Amazon's rules, because DynamoDB Local adds up
- * the sizes of a transaction's items before it rounds. A write counts with the larger of the item before and after, a check with
- * the item; what was not written under this meter counts as if it had not been there. A new index entry counts as a write of
- * the transaction, as in DynamoDB Local. A write outside a transaction counts as DynamoDB Local reports it.
+ * DynamoDB Local reports the units, but omits one for each key of a batch that was not found and for each Query that finds
+ * nothing, and adds up a transaction's items before it rounds. So these are counted here: a write with the larger of the
+ * item before and after, a check with the item, and a new index entry as a write. What was not written under this meter
+ * counts as if it had not been there.
  */
-export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
+export const meter = ({ middlewareStack }: DynamoDBDocumentClient) => {
   let requests: Record<string, number> = {};
   let readUnits = 0;
   let writeUnits = 0;
@@ -67,11 +54,11 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
 
   const countTransaction = (input: unknown): void => {
     for (const write of transactWrite.parse(input).TransactItems) {
-      const key = textOfKey(writeOf(write).named);
+      const key = textOfKey(conditionOf(write).Key);
       const before = items.get(key);
       const written = after(write, before) ?? {};
       writeUnits += unitsOfTransaction(Math.max(bytesOfItem(before ?? {}), bytesOfItem(written)));
-      if ("ConditionCheck" in write) continue;
+      if (write.ConditionCheck !== undefined) continue;
       if ("owner" in written && !("owner" in (before ?? {}))) writeUnits += unitsOfTransaction(0);
       items.set(key, written);
     }
@@ -113,13 +100,13 @@ export const meter = ({ middlewareStack }: DynamoDBDocumentClient): Meter => {
   );
 
   return {
+    /**
+     * Returns what was consumed since the last call. Milliseconds of the client are from a command to its result; waiting
+     * is the part from sending the request to the head of the response.
+     */
     take: () => {
-      const taken = {
-        requests,
-        readUnits,
-        writeUnits,
-        milliseconds: { client: client.take(), waiting: waiting.take() },
-      };
+      const consumed: Consumption = { requests, readUnits, writeUnits };
+      const taken = { ...consumed, milliseconds: { client: client.take(), waiting: waiting.take() } };
       requests = {};
       readUnits = 0;
       writeUnits = 0;

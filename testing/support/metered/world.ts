@@ -1,36 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Application } from "../../../lib/applications/application.ts";
 import type { IosStoreCustomers } from "../../../lib/customers/ios-store-customers.ts";
 import { createIosStoreVerifier, type IosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
-import type { Table } from "../../../lib/table/dynamodb/table.ts";
 import { DEMO } from "../../../local/demo.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
 import { watchChecks } from "../stores/signature-checks.ts";
 import { openTable } from "../../../functions/environment/open-table.ts";
 import { createTestTable } from "../table/table.ts";
 import { Stopwatch, sum } from "./measuring.ts";
-import { meter, type Meter } from "./meter.ts";
-import { newChain, type Chain } from "./purchases.ts";
+import { meter } from "./meter.ts";
+import { newChain } from "./purchases.ts";
 import { anApplication } from "../application.ts";
 import { aBundle } from "../stores/ios-store.ts";
 import { aCatalog, aProduct, period } from "../stores/purchases.ts";
 import { createWorld } from "../world.ts";
 
-/** The iOS store's use cases on their own metered table, with the system clock. */
-export interface MeteredWorld {
-  readonly customers: IosStoreCustomers;
-  readonly application: Application;
-  readonly chain: Chain;
-  readonly table: Table;
-  readonly meter: Meter;
-  /** Time spent verifying. */
-  readonly verifying: Stopwatch;
-  /** Signature checks of payloads so far; those of certificates are not counted. */
-  signatureChecks(): number;
-  remove(): Promise<void>;
-}
-
-export const DAY_PASS = "day_pass";
+const DAY_PASS = "day_pass";
 /** Product that the catalog does not map. */
 export const COINS = "coins";
 
@@ -43,8 +27,11 @@ const timed = (verifier: IosStoreVerifier, stopwatch: Stopwatch): IosStoreVerifi
   verifyNotificationParts: (...given) => stopwatch.during(() => verifier.verifyNotificationParts(...given)),
 });
 
-/** Creates the world. The application is in memory, as in a function that has read it. */
-export const createMeteredWorld = async (): Promise<MeteredWorld> => {
+/**
+ * The iOS store's use cases on their own metered table, with the system clock. The application is in memory, as in a function
+ * that has read it.
+ */
+export const createMeteredWorld = async () => {
   const created = await createTestTable();
   const table = { ...created, ...openTable(created.name) };
   const chain = newChain();
@@ -69,6 +56,7 @@ export const createMeteredWorld = async (): Promise<MeteredWorld> => {
     application,
     chain,
     table,
+    /** Time spent verifying. */
     verifying,
     meter: meter(table.client),
     customers: {
@@ -76,8 +64,10 @@ export const createMeteredWorld = async (): Promise<MeteredWorld> => {
       directory,
       verifier: timed(createIosStoreVerifier(checks), verifying),
       trustedRoots: new Set([fingerprintOf(chain.root)]),
-    },
+    } satisfies IosStoreCustomers,
+    /** Signature checks of payloads so far; those of certificates are not counted. */
     signatureChecks: () => sum(Object.values(done)),
     remove: table.remove,
   };
 };
+export type MeteredWorld = Awaited<ReturnType<typeof createMeteredWorld>>;

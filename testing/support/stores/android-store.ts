@@ -1,14 +1,7 @@
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
-import {
-  createAndroidPublisherSandbox,
-  type AndroidPublisherSandbox,
-} from "../../../sandbox/android-store/publisher.ts";
+import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import {
-  createAndroidStore,
-  type AndroidPackage,
-  type AndroidStore,
-} from "../../../lib/stores/android-store/android-store.ts";
+import { createAndroidStore } from "../../../lib/stores/android-store/android-store.ts";
 import type { StoreClientOptions } from "../../../lib/stores/store-client.ts";
 import { serve } from "../serve.ts";
 
@@ -25,20 +18,8 @@ export const HASTY = { request: 1_000, pause: 10, total: 4_000 };
 
 type SandboxOptions = Parameters<typeof createAndroidPublisherSandbox>[0];
 
-export interface LocalAndroidStore {
-  readonly sandbox: AndroidPublisherSandbox;
-  readonly rootUrl: string;
-  /** The package, read with workload identity through the sandbox's token exchange. */
-  readonly androidPackage: AndroidPackage;
-  /** A new store with empty caches. */
-  store(options?: Partial<StoreClientOptions>): AndroidStore;
-  close(): Promise<void>;
-}
-
 /** The sandbox on a free port, under a path prefix. */
-export const startAndroidStore = async (
-  sandboxOptions: Partial<SandboxOptions> = {},
-): Promise<LocalAndroidStore> => {
+export const startAndroidStore = async (sandboxOptions: Partial<SandboxOptions> = {}) => {
   const sandbox = createAndroidPublisherSandbox({
     now: () => NOW,
     prefix: PREFIX,
@@ -51,11 +32,13 @@ export const startAndroidStore = async (
   return {
     sandbox,
     rootUrl,
+    /** The package, read with workload identity through the sandbox's token exchange. */
     androidPackage: {
       packageName: PACKAGE_NAME,
       credential: { workloadIdentity: sandbox.externalAccount(rootUrl) },
     },
-    store: (options) =>
+    /** A new store with empty caches. */
+    store: (options?: Partial<StoreClientOptions>) =>
       createAndroidStore({
         rootUrl,
         readSecret: () => Promise.reject(new Error("There is no secret.")),
@@ -66,6 +49,7 @@ export const startAndroidStore = async (
     close: stop,
   };
 };
+export type LocalAndroidStore = Awaited<ReturnType<typeof startAndroidStore>>;
 
 type SubscriptionPurchase = androidpublisher_v3.Schema$SubscriptionPurchaseV2;
 type SubscriptionLine = androidpublisher_v3.Schema$SubscriptionPurchaseLineItem;

@@ -6,13 +6,6 @@ import { serve } from "../serve.ts";
 export const SERVICE_ACCOUNT = "play-push@trails.iam.gserviceaccount.com";
 export const AUDIENCE = "https://api.example.com/v1/notifications/android-store";
 
-/** A signing key of Google's, and its public half. */
-export interface PushKey {
-  /** Claims of null are left out. */
-  sign(claims?: Record<string, unknown>, header?: { alg?: string; kid?: string | null }): Promise<string>;
-  readonly jwk: JWK;
-}
-
 /** Claims of a genuine token of an hour's life, made at the moment. */
 const claimsAt = (moment: Instant): Record<string, unknown> => ({
   iss: "https://accounts.google.com",
@@ -25,11 +18,16 @@ const claimsAt = (moment: Instant): Record<string, unknown> => ({
   exp: Math.floor(moment / 1000) + 3600,
 });
 
-export const makePushKey = async (now: () => Instant, kid: string, alg = "RS256"): Promise<PushKey> => {
+/** A signing key of Google's, and its public half. */
+export const makePushKey = async (now: () => Instant, kid: string, alg = "RS256") => {
   const { privateKey, publicKey } = await generateKeyPair(alg);
   return {
     jwk: { ...(await exportJWK(publicKey)), kid, alg, use: "sig" },
-    sign: (claims = {}, header = {}) => {
+    /** Claims of null are left out. */
+    sign: (
+      claims: Record<string, unknown> = {},
+      header: { alg?: string; kid?: string | null } = {},
+    ): Promise<string> => {
       const all = Object.entries({ ...claimsAt(now()), ...claims });
       const payload: JWTPayload = Object.fromEntries(all.filter(([, value]) => value !== null));
       const name = header.kid === undefined ? kid : header.kid;
@@ -39,22 +37,14 @@ export const makePushKey = async (now: () => Instant, kid: string, alg = "RS256"
     },
   };
 };
+export type PushKey = Awaited<ReturnType<typeof makePushKey>>;
 
-type PublicKey = Pick<PushKey, "jwk">;
-
-/** A server of Google's keys. */
-export interface KeyServer {
-  readonly url: string;
-  /** Requests so far. */
-  readonly requests: () => number;
-  /** The keys it serves from now on. */
-  serve(...keys: readonly PublicKey[]): void;
-  /** How it answers from now on, instead of with keys. */
-  answer(how: (response: ServerResponse) => void): void;
-  close(): Promise<void>;
+interface PublicKey {
+  readonly jwk: JWK;
 }
 
-export const startKeyServer = async (...first: readonly PublicKey[]): Promise<KeyServer> => {
+/** A server of Google's keys. */
+export const startKeyServer = async (...first: readonly PublicKey[]) => {
   const withKeys =
     (keys: readonly PublicKey[]) =>
     (response: ServerResponse): void => {
@@ -69,13 +59,17 @@ export const startKeyServer = async (...first: readonly PublicKey[]): Promise<Ke
   });
   return {
     url: `${address}/oauth2/v3/certs`,
+    /** Requests so far. */
     requests: () => requests,
-    serve: (...keys) => {
+    /** The keys it serves from now on. */
+    serve: (...keys: readonly PublicKey[]): void => {
       answer = withKeys(keys);
     },
-    answer: (how) => {
+    /** How it answers from now on, instead of with keys. */
+    answer: (how: (response: ServerResponse) => void): void => {
       answer = how;
     },
     close: stop,
   };
 };
+export type KeyServer = Awaited<ReturnType<typeof startKeyServer>>;

@@ -3,7 +3,7 @@ import { HELD_PER_ENTITLEMENT } from "../../../lib/entitlements/holdings.ts";
 import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
 import { timelineOf } from "../../../lib/entitlements/timeline.ts";
 import { customerId } from "../../../lib/identifiers.ts";
-import { accountCustomerItem, claimsCounter, decodeHoldings } from "../../../lib/table/customers/items.ts";
+import { accountCustomerItem, claimsCounter } from "../../../lib/table/customers/items.ts";
 import { tellingViolations } from "./telling-invariants.ts";
 import {
   keyOf,
@@ -16,17 +16,10 @@ import {
 } from "./stored-items.ts";
 import { tenantsIn } from "./tenants.ts";
 
-/**
- * Invariants of a whole table between two requests, whatever has happened to it: each identity has one owner, both sides
- * of a link agree, copies equal their originals. Checks every item.
- */
-export interface InvariantOptions {
+interface InvariantOptions {
   /** The catalog of an application. If it is given, mapped consumables must be held. */
   readonly catalogOf?: (application: string) => Catalog | undefined;
-  /**
-   * Whether moves may be unfinished: the customer is in no account then, and the items of absorbed customers stay as long
-   * as their survivor.
-   */
+  /** Whether moves may be unfinished: the customer is in no account then, and items of absorbed customers stay. */
   readonly crashedMoves?: boolean;
   /** Applications whose items a test has changed by hand. */
   readonly except?: ReadonlySet<string>;
@@ -129,8 +122,8 @@ const ownersIn = ({ check, tenant }: Checking) => {
     const living = livingOf(tenant, customer);
     check(typeof living === "object", `${key} belongs to ${customer}, which is ${String(living)}`);
     if (typeof living !== "object") return null;
-    named.add(living.customer);
-    return living.customer;
+    named.add(living.identifier);
+    return living.identifier;
   };
   for (const identity of tenant.identities) ownerOf(identity);
   for (const item of tenant.purchases) {
@@ -155,7 +148,7 @@ const checkAlias = (
 const checkLiving = (checking: Checking, customer: Customer): void => {
   const { check, violations, tenant, options } = checking;
   const { key, link, holdings, absorbed, unsettled } = customer;
-  const sides = tenant.accounts.filter(({ sk }) => sk === `CUSTOMER#${customer.customer}`);
+  const sides = tenant.accounts.filter(({ sk }) => sk === `CUSTOMER#${customer.identifier}`);
   const accounts = text(sides.map(({ account }) => account));
   const moves = !unsettled || options.crashedMoves === true;
   check(moves, `${key} has moved, and is not at its account yet`);
@@ -167,11 +160,8 @@ const checkLiving = (checking: Checking, customer: Customer): void => {
   for (const { item } of sides)
     violations.of(item, (side) => {
       const copy = side.parse(accountCustomerItem);
-      side.check(copy.customer === customer.customer, `says it is ${copy.customer}`);
-      side.check(
-        text(decodeHoldings(copy.holdings)) === text(holdings),
-        "has other holdings than its customer",
-      );
+      side.check(copy.customer === customer.identifier, `says it is ${copy.customer}`);
+      side.check(text(copy.holdings) === text(holdings), "has other holdings than its customer");
       side.check(
         copy.assertedBy === link?.assertedBy && text(copy.absorbed) === text(absorbed),
         "says otherwise than its customer who asserted its link, or whom it absorbed",
@@ -187,13 +177,13 @@ const checkCustomers = (checking: Checking): void => {
       checkAlias(checking, customer, aliasOf);
       continue;
     }
-    const purchases = owned.get(customer.customer);
+    const purchases = owned.get(customer.identifier);
     checkHoldings(checking, customer, purchases ?? new Map());
     checking.check(
       (purchases !== undefined) === hasPurchased,
       `${key} says that it has ${hasPurchased ? "" : "never "}purchased, and owns ${purchases?.size ?? 0} purchases`,
     );
-    checking.check(named.has(customer.customer), `nothing names ${key}, so nobody will ever find it`);
+    checking.check(named.has(customer.identifier), `nothing names ${key}, so nobody will ever find it`);
     checkLiving(checking, customer);
   }
 };
@@ -245,7 +235,10 @@ const checkPurchases = ({ check, tenant }: Checking): void => {
   for (const ask of queued) check(false, `${ask} is in a queue, and its purchase does not wait for it`);
 };
 
-/** Every violation of an invariant, each in a sentence that names its item; empty when there are none. */
+/**
+ * Every violation of what holds of a whole table between two requests, each in a sentence: each identity has one owner, both
+ * sides of a link agree, copies equal their originals.
+ */
 export const checkInvariants = (items: readonly StoredItem[], options: InvariantOptions = {}): string[] => {
   const violations = new Violations();
   const { check } = violations;

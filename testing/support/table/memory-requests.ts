@@ -1,7 +1,7 @@
 import { DynamoDBServiceException, type AttributeValue } from "@aws-sdk/client-dynamodb";
 import * as z from "zod";
 import { TABLE } from "../../../lib/table/dynamodb/key.ts";
-import { compareText, updated, type Item } from "./expressions.ts";
+import { compareText, matches, projected, updated, type Item } from "./expressions.ts";
 
 /** Whether it is an object of no class, whatever its realm. */
 const isPlain = (value: object): boolean => Object.getPrototypeOf(Object.getPrototypeOf(value)) === null;
@@ -23,18 +23,24 @@ export const copyOf = (item: Item): Item =>
   );
 
 const attributes = z.record(z.string(), z.unknown()).transform(copyOf);
-export const key = z.strictObject({ pk: z.string().min(1), sk: z.string().min(1) });
+const key = z.strictObject({ pk: z.string().min(1), sk: z.string().min(1) });
 const placeholders = {
   ExpressionAttributeNames: z.record(z.string(), z.string()).optional(),
   ExpressionAttributeValues: attributes.optional(),
 };
-export const conditional = {
+const conditional = {
   TableName: z.string(),
   ConditionExpression: z.string().optional(),
   ReturnValuesOnConditionCheckFailure: z.literal("ALL_OLD").optional(),
   ...placeholders,
 };
-export const put = z.strictObject({ Item: attributes, ...conditional });
+export const put = z
+  .strictObject({ Item: attributes, ...conditional })
+  .transform(({ Item, ...condition }) => ({
+    ...condition,
+    Item,
+    Key: key.parse({ pk: Item["pk"], sk: Item["sk"] }),
+  }));
 export const ofKey = z.strictObject({ Key: key, ...conditional });
 export const update = z.strictObject({
   Key: key,
@@ -59,25 +65,25 @@ export const batchWrite = z.strictObject({
   RequestItems: z.record(
     z.string(),
     z.array(
-      z.union([
-        z.strictObject({ PutRequest: z.strictObject({ Item: attributes }) }),
-        z.strictObject({ DeleteRequest: z.strictObject({ Key: key }) }),
-      ]),
+      z.strictObject({
+        PutRequest: z.strictObject({ Item: attributes }).optional(),
+        DeleteRequest: z.strictObject({ Key: key }).optional(),
+      }),
     ),
   ),
 });
 export const transactGet = z.strictObject({ TransactItems: z.array(z.strictObject({ Get: get })) });
 export const transactWrite = z.strictObject({
   TransactItems: z.array(
-    z.union([
-      z.strictObject({ Put: put }),
-      z.strictObject({ Delete: ofKey }),
-      z.strictObject({ ConditionCheck: ofKey }),
-      z.strictObject({ Update: update }),
-    ]),
+    z.strictObject({
+      Put: put.optional(),
+      Delete: ofKey.optional(),
+      ConditionCheck: ofKey.optional(),
+      Update: update.optional(),
+    }),
   ),
 });
-export const page = {
+const page = {
   TableName: z.string(),
   IndexName: z.literal(TABLE.ownerIndex).optional(),
   ConsistentRead: z.boolean().optional(),
@@ -95,9 +101,6 @@ export const query = z.strictObject({
 export const scan = z.strictObject({ FilterExpression: z.string().optional(), ...page });
 
 export type Write = z.infer<typeof transactWrite>["TransactItems"][number];
-
-export const MOST_KEYS = { batchGet: 100, batchWrite: 25, transaction: 100 } as const;
-export const MOST_BYTES = { item: 400 * 1024, page: 1024 * 1024 } as const;
 
 export const invalid = (message: string): Error =>
   new DynamoDBServiceException({ name: "ValidationException", message, $fault: "client", $metadata: {} });
@@ -130,31 +133,50 @@ export const bytesOfItem = (item: object): number =>
 
 export const textOfKey = ({ pk, sk }: Item): string => JSON.stringify([pk, sk]);
 
-export const byKey = (a: Item, b: Item): number =>
-  compareText(String(a["pk"]), String(b["pk"])) || compareText(String(a["sk"]), String(b["sk"]));
-
-export const requireDistinct = (keys: readonly string[], most: number): void => {
+export const requireDistinct = (keys: readonly Item[], most: number): void => {
   if (keys.length === 0 || keys.length > most) throw invalid(`A request names 1 to ${most} items.`);
-  if (new Set(keys).size < keys.length) throw invalid("A request names an item once.");
+  if (new Set(keys.map(textOfKey)).size < keys.length) throw invalid("A request names an item once.");
 };
 
-/** The item that a write names, and its condition. */
-export const writeOf = (
-  write: Write,
-): { readonly named: Item; readonly condition: z.infer<typeof ofKey> } => {
-  if ("Put" in write) {
-    const { Item: named, ...condition } = write.Put;
-    return { named, condition: { ...condition, Key: key.parse({ pk: named["pk"], sk: named["sk"] }) } };
-  }
-  const condition =
-    "Delete" in write ? write.Delete : "Update" in write ? write.Update : write.ConditionCheck;
-  return { named: condition.Key, condition };
+/** The key of a write, and its condition. */
+export const conditionOf = ({ Put, Update, Delete, ConditionCheck }: Write): z.infer<typeof ofKey> => {
+  const condition = Put ?? Update ?? Delete ?? ConditionCheck;
+  if (condition === undefined) throw invalid("A write names an item.");
+  return condition;
 };
 
 /** The item after a write; undefined: there is none. */
-export const after = (write: Write, before: Item | undefined): Item | undefined => {
-  if ("Put" in write) return write.Put.Item;
-  if ("Update" in write)
-    return updated(before ?? write.Update.Key, write.Update.UpdateExpression, write.Update);
-  return "Delete" in write ? undefined : before;
+export const after = ({ Put, Update, Delete }: Write, before: Item | undefined): Item | undefined => {
+  if (Put !== undefined) return Put.Item;
+  if (Update !== undefined) return updated(before ?? Update.Key, Update.UpdateExpression, Update);
+  return Delete === undefined ? before : undefined;
+};
+
+const byKey = (a: Item, b: Item): number =>
+  compareText(String(a["pk"]), String(b["pk"])) || compareText(String(a["sk"]), String(b["sk"]));
+
+const BYTES_PER_PAGE = 1024 * 1024;
+
+/** One page of these items: by key, after the start key, up to the limits. */
+export const pageOf = (items: readonly Item[], input: z.infer<typeof scan>): Item => {
+  const { Limit = Infinity, ExclusiveStartKey: start, FilterExpression, IndexName } = input;
+  if (IndexName !== undefined && input.ConsistentRead === true)
+    throw invalid("Consistent reads are not supported on global secondary indexes");
+  const rest = items.toSorted(byKey).filter((item) => start === undefined || byKey(item, start) > 0);
+  let bytes = 0;
+  const full = rest.findIndex((item) => (bytes += bytesOfItem(item)) >= BYTES_PER_PAGE);
+  const scanned = rest.slice(0, Math.min(Limit, full === -1 ? Infinity : full + 1));
+  const last = scanned.at(-1);
+  const isLastPage = full === -1 && rest.length < Limit;
+  const found = scanned.filter((item) => matches(FilterExpression, item, input));
+  const keyOf = ({ pk, sk, [TABLE.ownerAttribute]: owner }: Item): Item =>
+    IndexName === undefined ? { pk, sk } : { pk, sk, [TABLE.ownerAttribute]: owner };
+  return {
+    Items: found.map((item) =>
+      IndexName === undefined ? projected(item, input.ProjectionExpression, input) : keyOf(item),
+    ),
+    Count: found.length,
+    ScannedCount: scanned.length,
+    ...(last !== undefined && !isLastPage && { LastEvaluatedKey: keyOf(last) }),
+  };
 };

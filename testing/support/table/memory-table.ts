@@ -6,34 +6,10 @@ import {
   type CancellationReason,
 } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
-import * as z from "zod";
-import { TABLE } from "../../../lib/table/dynamodb/key.ts";
 import { matches, projected, type Item } from "./expressions.ts";
+import * as request from "./memory-requests.ts";
+import { createStorage } from "./memory-storage.ts";
 import type { TestTable } from "./table.ts";
-import {
-  copyOf,
-  put,
-  ofKey,
-  update,
-  get,
-  batchGet,
-  batchWrite,
-  transactGet,
-  transactWrite,
-  query,
-  scan,
-  type Write,
-  MOST_KEYS,
-  MOST_BYTES,
-  invalid,
-  attributesOf,
-  bytesOfItem,
-  textOfKey,
-  byKey,
-  requireDistinct,
-  writeOf,
-  after,
-} from "./memory-requests.ts";
 
 /**
  * The service's table in memory, behind the SDK's own client: it answers the operations and expressions that the service
@@ -52,243 +28,162 @@ export interface MemoryTable extends TestTable {
   seesAfter: () => boolean;
 }
 
-export const createMemoryTable = (): MemoryTable => {
-  const name = "memory";
-  /** By partition, then by sort key. */
-  const partitions = new Map<string, Map<string, Item>>();
-  const stored = ({ pk, sk }: Item): Item | undefined => partitions.get(String(pk))?.get(String(sk));
-  const store = ({ pk, sk }: Item, item: Item | undefined): void => {
-    const partition = partitions.get(String(pk)) ?? new Map<string, Item>();
-    if (item === undefined) partition.delete(String(sk));
-    else {
-      if (bytesOfItem(item) > MOST_BYTES.item)
-        throw invalid("Item size has exceeded the maximum allowed size");
-      partition.set(String(sk), item);
-    }
-    if (partition.size > 0) partitions.set(String(pk), partition);
-    else partitions.delete(String(pk));
-  };
+const NAME = "memory";
+const KEYS_PER_TRANSACTION = 100;
 
-  /** Keys of items in unfinished transactions, and the old versions of those whose new version is not visible yet. */
-  const locked = new Set<string>();
-  const unseen = new Map<string, Item | undefined>();
-  const seen = (named: Item): Item | undefined => {
-    const text = textOfKey(named);
-    if (unseen.has(text) && table.seesAfter()) unseen.delete(text);
-    return unseen.has(text) ? unseen.get(text) : stored(named);
-  };
+type Storage = ReturnType<typeof createStorage>;
 
-  const visible = (items: Iterable<Item>): Item[] =>
-    [...items].flatMap((item) => {
-      const one = seen(item);
-      return one === undefined ? [] : [one];
-    });
-  const all = (): Item[] => {
-    const now = [...partitions.values()].flatMap((partition) => [...partition.values()]);
-    const deleted = [...unseen.values()].filter((item) => item !== undefined && stored(item) === undefined);
-    return visible([...now, ...deleted].filter((item) => item !== undefined));
-  };
-  /** The visible items of a partition, without those of all others where that is cheap. */
-  const inPartition = (attribute: string, pk: string): Item[] =>
-    attribute === "pk" && unseen.size === 0
-      ? [...(partitions.get(pk)?.values() ?? [])]
-      : all().filter((item) => item[attribute] === pk);
+const CONFLICT = { Code: "TransactionConflict" } as const;
 
-  /** One page of these items: by key, after the start key, up to the limits. */
-  const pageOf = (items: readonly Item[], input: z.infer<typeof scan>): Item => {
-    const { Limit = Infinity, ExclusiveStartKey: start, FilterExpression, IndexName } = input;
-    if (IndexName !== undefined && input.ConsistentRead === true)
-      throw invalid("Consistent reads are not supported on global secondary indexes");
-    const rest = items.toSorted(byKey).filter((item) => start === undefined || byKey(item, start) > 0);
-    let bytes = 0;
-    const scanned: Item[] = [];
-    for (const item of rest) {
-      if (scanned.length === Limit || bytes >= MOST_BYTES.page) break;
-      bytes += bytesOfItem(item);
-      scanned.push(item);
-    }
-    const last = scanned.at(-1);
-    const found = scanned.filter((item) => matches(FilterExpression, item, input));
-    const isWhole = scanned.length === rest.length && scanned.length < Limit && bytes < MOST_BYTES.page;
-    const keyOf = (item: Item): Item => {
-      const owner = item[TABLE.ownerAttribute];
-      return {
-        pk: item["pk"],
-        sk: item["sk"],
-        ...(IndexName !== undefined && { [TABLE.ownerAttribute]: owner }),
-      };
-    };
+/** Why a write is refused; `None`: it is not. */
+const reasonOf = ({ stored, isLocked }: Storage, write: request.Write): CancellationReason => {
+  const condition = request.conditionOf(write);
+  if (isLocked(condition.Key)) return CONFLICT;
+  const item = stored(condition.Key);
+  if (matches(condition.ConditionExpression, item ?? {}, condition)) return { Code: "None" };
+  const isReturned = condition.ReturnValuesOnConditionCheckFailure !== undefined && item !== undefined;
+  return { Code: "ConditionalCheckFailed", ...(isReturned && { Item: request.attributesOf(item) }) };
+};
+
+const requireNone = (reasons: readonly CancellationReason[]): void => {
+  if (reasons.every(({ Code }) => Code === "None")) return;
+  const message = "Transaction cancelled, please refer cancellation reasons for specific reasons";
+  throw new TransactionCanceledException({ message, CancellationReasons: [...reasons], $metadata: {} });
+};
+
+/** Writes one item outside a transaction. */
+const writeAlone = (storage: Storage, write: request.Write): Item | undefined => {
+  const { Code, Item } = reasonOf(storage, write);
+  if (Code === CONFLICT.Code)
+    throw new TransactionConflictException({ message: "Transaction is ongoing", $metadata: {} });
+  if (Code !== "None") {
+    const message = "The conditional request failed";
+    throw new ConditionalCheckFailedException({ message, ...(Item && { Item }), $metadata: {} });
+  }
+  const { Key } = request.conditionOf(write);
+  const item = request.after(write, storage.stored(Key));
+  storage.store(Key, item);
+  return item;
+};
+
+const transact = async (
+  storage: Storage,
+  writes: readonly request.Write[],
+  midway: MemoryTable["midway"],
+): Promise<Item> => {
+  const keys = writes.map((write) => request.conditionOf(write).Key);
+  request.requireDistinct(keys, KEYS_PER_TRANSACTION);
+  requireNone(writes.map((write) => reasonOf(storage, write)));
+  const before = keys.map((key) => [key, storage.stored(key)] as const);
+  for (const write of writes) {
+    const { Key } = request.conditionOf(write);
+    storage.store(Key, request.after(write, storage.stored(Key)));
+  }
+  if (midway !== null) await storage.during(before, midway);
+  return {};
+};
+
+type Operation = (storage: Storage, input: unknown, midway: MemoryTable["midway"]) => Item | Promise<Item>;
+
+const READS: Readonly<Record<string, Operation>> = {
+  GetItemCommand: ({ seen }, input) => {
+    const { Key, ProjectionExpression, ...given } = request.get.parse(input);
+    const item = seen(Key);
+    return item === undefined ? {} : { Item: projected(item, ProjectionExpression, given) };
+  },
+  BatchGetItemCommand: ({ visible }, input) => {
+    const { Keys } = request.batchGet.parse(input).RequestItems[NAME] ?? { Keys: [] };
+    request.requireDistinct(Keys, 100);
+    return { Responses: { [NAME]: visible(Keys) }, UnprocessedKeys: {} };
+  },
+  TransactGetItemsCommand: ({ stored, isLocked }, input) => {
+    const wanted = request.transactGet.parse(input).TransactItems.map(({ Get }) => Get);
+    const keys = wanted.map(({ Key }) => Key);
+    request.requireDistinct(keys, KEYS_PER_TRANSACTION);
+    requireNone(keys.map((key) => (isLocked(key) ? CONFLICT : { Code: "None" })));
     return {
-      Items: found.map((item) =>
-        IndexName === undefined ? projected(item, input.ProjectionExpression, input) : keyOf(item),
-      ),
-      Count: found.length,
-      ScannedCount: scanned.length,
-      ...(last !== undefined && !isWhole && { LastEvaluatedKey: keyOf(last) }),
+      Responses: wanted.map((one) => {
+        const item = stored(one.Key);
+        return item === undefined ? {} : { Item: projected(item, one.ProjectionExpression, one) };
+      }),
     };
-  };
-
-  const reasonOf = (write: Write): CancellationReason => {
-    const { named, condition } = writeOf(write);
-    if (locked.has(textOfKey(named))) return { Code: "TransactionConflict" };
-    const item = stored(named);
-    if (matches(condition.ConditionExpression, item ?? {}, condition)) return { Code: "None" };
-    return {
-      Code: "ConditionalCheckFailed",
-      ...(condition.ReturnValuesOnConditionCheckFailure !== undefined &&
-        item !== undefined && { Item: attributesOf(item) }),
-    };
-  };
-  const requireNone = (reasons: readonly CancellationReason[]): void => {
-    if (reasons.every(({ Code }) => Code === "None")) return;
-    const message = "Transaction cancelled, please refer cancellation reasons for specific reasons";
-    throw new TransactionCanceledException({ message, CancellationReasons: [...reasons], $metadata: {} });
-  };
-  /** Writes one item outside a transaction. */
-  const writeAlone = (write: Write): Item | undefined => {
-    const { Code, ...details } = reasonOf(write);
-    if (Code === "TransactionConflict")
-      throw new TransactionConflictException({ message: "Transaction is ongoing", $metadata: {} });
-    if (Code !== "None")
-      throw new ConditionalCheckFailedException({
-        message: "The conditional request failed",
-        ...(details.Item !== undefined && { Item: details.Item }),
-        $metadata: {},
-      });
-    const { named } = writeOf(write);
-    const item = after(write, stored(named));
-    store(named, item);
-    return item;
-  };
-
-  const transact = async (writes: readonly Write[]): Promise<Item> => {
-    const named = writes.map((write) => writeOf(write).named);
-    requireDistinct(named.map(textOfKey), MOST_KEYS.transaction);
-    requireNone(writes.map(reasonOf));
-    const before = named.map((one) => [one, stored(one)] as const);
-    for (const [index, write] of writes.entries()) {
-      const [one = {}, item] = before[index] ?? [];
-      store(one, after(write, item));
-    }
-    if (table.midway === null) return {};
-    for (const [one, item] of before) {
-      locked.add(textOfKey(one));
-      unseen.set(textOfKey(one), item);
-    }
-    try {
-      await table.midway();
-    } finally {
-      for (const one of named.map(textOfKey)) {
-        locked.delete(one);
-        unseen.delete(one);
-      }
-    }
-    return {};
-  };
-
-  const operations: Record<string, (input: unknown) => Item | Promise<Item>> = {
-    GetItemCommand: (input) => {
-      const { Key, ProjectionExpression, ...given } = get.parse(input);
-      const item = seen(Key);
-      return item === undefined ? {} : { Item: projected(item, ProjectionExpression, given) };
-    },
-    BatchGetItemCommand: (input) => {
-      const { Keys } = batchGet.parse(input).RequestItems[name] ?? { Keys: [] };
-      requireDistinct(Keys.map(textOfKey), MOST_KEYS.batchGet);
-      return { Responses: { [name]: visible(Keys) }, UnprocessedKeys: {} };
-    },
-    BatchWriteItemCommand: (input) => {
-      const writes = (batchWrite.parse(input).RequestItems[name] ?? []).map(
-        (request): readonly [Item, Item | undefined] =>
-          "PutRequest" in request
-            ? [request.PutRequest.Item, request.PutRequest.Item]
-            : [request.DeleteRequest.Key, undefined],
-      );
-      requireDistinct(
-        writes.map(([named]) => textOfKey(named)),
-        MOST_KEYS.batchWrite,
-      );
-      for (const [named, item] of writes) store(named, item);
-      return { UnprocessedItems: {} };
-    },
-    TransactGetItemsCommand: (input) => {
-      const wanted = transactGet.parse(input).TransactItems.map(({ Get }) => Get);
-      requireDistinct(
-        wanted.map(({ Key }) => textOfKey(Key)),
-        MOST_KEYS.transaction,
-      );
-      requireNone(
-        wanted.map(({ Key }) => ({ Code: locked.has(textOfKey(Key)) ? "TransactionConflict" : "None" })),
-      );
-      return {
-        Responses: wanted.map((one) => {
-          const item = stored(one.Key);
-          return item === undefined ? {} : { Item: projected(item, one.ProjectionExpression, one) };
-        }),
-      };
-    },
-    TransactWriteItemsCommand: (input) => transact(transactWrite.parse(input).TransactItems),
-    PutItemCommand: (input) => {
-      writeAlone({ Put: put.parse(input) });
-      return {};
-    },
-    UpdateItemCommand: (input) => {
-      const write = update.parse(input);
-      const item = writeAlone({ Update: write });
-      return write.ReturnValues === undefined ? {} : { Attributes: item };
-    },
-    DeleteItemCommand: (input) => {
-      writeAlone({ Delete: ofKey.parse(input) });
-      return {};
-    },
-    QueryCommand: (input) => {
-      const { KeyConditionExpression, ...given } = query.parse(input);
-      const partition = given.ExpressionAttributeNames["#pk"] ?? "";
-      const found = inPartition(partition, given.ExpressionAttributeValues[":pk"]);
-      return pageOf(
-        found.filter((item) => matches(KeyConditionExpression, item, given)),
-        given,
-      );
-    },
-    ScanCommand: (input) => pageOf(all(), scan.parse(input)),
-  };
-
-  const connect = (): DynamoDBDocumentClient => {
-    const client = new DynamoDBClient({
-      region: "us-east-1",
-      credentials: { accessKeyId: "memory", secretAccessKey: "memory" },
-    });
-    client.middlewareStack.add(
-      (_next, context) => async (args) => {
-        const command = String(context["commandName"]);
-        table.sent.push({ command });
-        await table.turn(command);
-        const operation = operations[command];
-        if (operation === undefined) throw new Error(`The memory table does not understand ${command}.`);
-        const output = copyOf(await operation(args.input));
-        return { output: { $metadata: {}, ...output }, response: {} };
-      },
-      { step: "initialize", priority: "low" },
+  },
+  QueryCommand: ({ having }, input) => {
+    const { KeyConditionExpression, ...given } = request.query.parse(input);
+    const partition = having(
+      given.ExpressionAttributeNames["#pk"] ?? "",
+      given.ExpressionAttributeValues[":pk"],
     );
-    return DynamoDBDocumentClient.from(client);
-  };
+    const found = partition.filter((item) => matches(KeyConditionExpression, item, given));
+    return request.pageOf(found, given);
+  },
+  ScanCommand: ({ all }, input) => request.pageOf(all(), request.scan.parse(input)),
+};
 
+const WRITES: Readonly<Record<string, Operation>> = {
+  BatchWriteItemCommand: ({ store }, input) => {
+    const requests = request.batchWrite.parse(input).RequestItems[NAME] ?? [];
+    const writes = requests.map(
+      ({ PutRequest, DeleteRequest }) =>
+        [PutRequest?.Item ?? DeleteRequest?.Key ?? {}, PutRequest?.Item] as const,
+    );
+    request.requireDistinct(
+      writes.map(([key]) => key),
+      25,
+    );
+    for (const [key, item] of writes) store(key, item);
+    return { UnprocessedItems: {} };
+  },
+  TransactWriteItemsCommand: (storage, input, midway) =>
+    transact(storage, request.transactWrite.parse(input).TransactItems, midway),
+  PutItemCommand: (storage, input) => {
+    writeAlone(storage, { Put: request.put.parse(input) });
+    return {};
+  },
+  UpdateItemCommand: (storage, input) => {
+    const Update = request.update.parse(input);
+    const item = writeAlone(storage, { Update });
+    return Update.ReturnValues === undefined ? {} : { Attributes: item };
+  },
+  DeleteItemCommand: (storage, input) => {
+    writeAlone(storage, { Delete: request.ofKey.parse(input) });
+    return {};
+  },
+};
+
+/** A client whose requests are answered here. */
+const clientOf = (answer: (command: string, input: unknown) => Promise<Item>): DynamoDBDocumentClient => {
+  const credentials = { accessKeyId: "memory", secretAccessKey: "memory" };
+  const client = new DynamoDBClient({ region: "us-east-1", credentials });
+  client.middlewareStack.add(
+    (_next, context) => async (args) => {
+      const output = await answer(String(context["commandName"]), args.input);
+      return { output: { $metadata: {}, ...request.copyOf(output) }, response: {} };
+    },
+    { step: "initialize", priority: "low" },
+  );
+  return DynamoDBDocumentClient.from(client);
+};
+
+export const createMemoryTable = (): MemoryTable => {
+  const storage = createStorage(() => table.seesAfter());
+  const connect = (): DynamoDBDocumentClient =>
+    clientOf(async (command, input) => {
+      table.sent.push({ command });
+      await table.turn(command);
+      const operation = READS[command] ?? WRITES[command];
+      if (operation === undefined) throw new Error(`The memory table does not understand ${command}.`);
+      return operation(storage, input, table.midway);
+    });
   const table: MemoryTable = {
     client: connect(),
-    name,
+    name: NAME,
     sent: [],
     turn: () => Promise.resolve(),
     midway: null,
     seesAfter: () => true,
     connect,
-    items: (containing = "") =>
-      Promise.resolve(
-        [...partitions.values()]
-          .flatMap((partition) => [...partition.values()])
-          .filter(({ pk, sk }) => String(pk).includes(containing) || String(sk).includes(containing))
-          .sort((a, b) => (textOfKey(a) < textOfKey(b) ? -1 : 1))
-          .map(copyOf),
-      ),
+    items: (containing = "") => Promise.resolve(storage.copies(containing)),
     remove: () => Promise.resolve(),
   };
   return table;

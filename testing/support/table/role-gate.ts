@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import * as z from "zod";
 import type { ItemKind } from "../../../lib/contract/table-access.ts";
-import { partitionPatterns } from "../../../lib/table/key-patterns.ts";
+import { partitionPatterns } from "../../../lib/table/keys.ts";
 import type { Assembly } from "../../../local/lambda/assembly.ts";
 import { startProxy, type ProxiedRequest } from "./proxy.ts";
 
@@ -17,18 +17,6 @@ export interface Access {
 export interface KindAccess extends Pick<Access, "function"> {
   readonly action: "read" | "change";
   readonly kind: ItemKind | null;
-}
-
-/** DynamoDB behind the roles of a stack's functions. */
-export interface RoleGate {
-  readonly endpoint: string;
-  /** Accesses that a role allowed, once for each kind of items. */
-  readonly allowed: readonly KindAccess[];
-  /** Accesses that a role did not allow, once for each action and kind; their requests were refused. */
-  readonly denied: readonly Access[];
-  /** Answers the function's requests with an error of the database; null: no function's. */
-  failFor(functionName: string | null): void;
-  stop(): Promise<void>;
 }
 
 const LEADING_KEYS = "dynamodb:LeadingKeys";
@@ -113,9 +101,11 @@ export const grantsOf = (assembly: Assembly): readonly KindAccess[] =>
     return all.filter(({ action, kind }) => action === "change" || !changed.has(kind));
   });
 
-const key = z.object({ pk: z.object({ S: z.string() }) }).transform(({ pk }) => pk.S);
-const byKey = z.object({ Key: key }).transform(({ Key }) => Key);
-const byItem = z.object({ Item: key }).transform(({ Item }) => Item);
+const key = z.object({ pk: z.object({ S: z.string() }) });
+/** The partition key of the item that a request, or a part of one, names; empty: it names none. */
+const named = z
+  .object({ Key: key.optional(), Item: key.optional() })
+  .transform(({ Key, Item }) => (Key ?? Item)?.pk.S ?? "");
 /** No role may read an index. */
 const query = z
   .object({
@@ -123,20 +113,10 @@ const query = z
     ExpressionAttributeValues: z.object({ ":pk": z.object({ S: z.string() }) }),
   })
   .transform(({ IndexName, ExpressionAttributeValues: values }) =>
-    IndexName === undefined ? values[":pk"].S : null,
+    IndexName === undefined ? values[":pk"].S : "",
   );
-const batchGet = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: z.array(key) })) });
-const transactGet = z.object({ TransactItems: z.array(z.object({ Get: byKey })) });
-const transactWrite = z.object({
-  TransactItems: z.array(
-    z.object({
-      Put: byItem.optional(),
-      Update: byKey.optional(),
-      Delete: byKey.optional(),
-      ConditionCheck: byKey.optional(),
-    }),
-  ),
-});
+const batch = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: z.array(key) })) });
+const transaction = z.object({ TransactItems: z.array(z.record(z.string(), named)) });
 
 type Part = Omit<Access, "function">;
 
@@ -145,29 +125,23 @@ const partsOf = (operation: string, body: unknown): readonly Part[] => {
   const one = (partitionKey: string): Part[] => [{ action: `dynamodb:${operation}`, partitionKey }];
   switch (operation) {
     case "GetItem":
+    case "PutItem":
     case "UpdateItem":
     case "DeleteItem":
-      return one(byKey.parse(body));
-    case "PutItem":
-      return one(byItem.parse(body));
+      return one(named.parse(body));
     case "Query":
-      return one(query.parse(body) ?? "");
+      return one(query.parse(body));
     case "BatchGetItem":
-      return Object.values(batchGet.parse(body).RequestItems).flatMap(({ Keys }) => Keys.flatMap(one));
+      return Object.values(batch.parse(body).RequestItems).flatMap(({ Keys }) =>
+        Keys.flatMap(({ pk }) => one(pk.S)),
+      );
     case "TransactGetItems":
-      return transactGet
-        .parse(body)
-        .TransactItems.map(({ Get }) => ({ action: "dynamodb:GetItem", partitionKey: Get }));
     case "TransactWriteItems":
-      return transactWrite.parse(body).TransactItems.flatMap(({ Put, Update, Delete, ConditionCheck }) =>
-        Object.entries({
-          PutItem: Put,
-          UpdateItem: Update,
-          DeleteItem: Delete,
-          ConditionCheckItem: ConditionCheck,
-        }).flatMap(([action, partitionKey]) =>
-          partitionKey === undefined ? [] : [{ action: `dynamodb:${action}`, partitionKey }],
-        ),
+      return transaction.parse(body).TransactItems.flatMap((item) =>
+        Object.entries(item).map(([kind, partitionKey]) => ({
+          action: `dynamodb:${kind}Item`,
+          partitionKey,
+        })),
       );
     default:
       return one("");
@@ -188,7 +162,7 @@ const REFUSAL = JSON.stringify({
  *
  * @param target the database's address
  */
-export const startRoleGate = async (assembly: Assembly, target: string): Promise<RoleGate> => {
+export const startRoleGate = async (assembly: Assembly, target: string) => {
   const roles = rolesOf(assembly);
   const allowed = new Map<string, KindAccess>();
   const denied = new Map<string, Access>();
@@ -220,13 +194,16 @@ export const startRoleGate = async (assembly: Assembly, target: string): Promise
   });
   return {
     endpoint: address,
+    /** Accesses that a role allowed, once for each kind of items. */
     get allowed() {
       return [...allowed.values()];
     },
+    /** Accesses that a role did not allow, once for each action and kind; their requests were refused. */
     get denied() {
       return [...denied.values()];
     },
-    failFor: (name) => {
+    /** Answers the function's requests with an error of the database; null: no function's. */
+    failFor: (name: string | null): void => {
       failing = name;
     },
     stop,

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { StoredCustomer } from "../../../lib/customers/storing/records.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 import {
   androidStoreItem,
@@ -8,7 +9,7 @@ import {
   iosStoreItem,
 } from "../../../lib/table/applications/application-items.ts";
 import { credentialIndexItem } from "../../../lib/table/applications/credentials.ts";
-import { accountClaimsItem, customerItem } from "../../../lib/table/customers/items.ts";
+import type { accountClaimsItem } from "../../../lib/table/customers/items.ts";
 
 export type StoredItem = Readonly<Record<string, unknown>>;
 
@@ -29,9 +30,8 @@ export const PARTITION = new RegExp(
 
 export const auditItem = () => z.object({ action: z.string(), customer: z.nullable(z.string()) });
 
-export interface Customer extends Omit<z.output<ReturnType<typeof customerItem>>, "holdings"> {
+export interface Customer extends StoredCustomer {
   readonly key: string;
-  readonly holdings: readonly Purchase[];
 }
 
 /** The items of one application. */

@@ -6,7 +6,7 @@ import type { Table } from "../../../lib/table/dynamodb/table.ts";
 import { createTable } from "../../dynamodb.ts";
 
 /** A request that left the SDK. */
-export interface SentRequest {
+interface SentRequest {
   readonly command: string;
 }
 
@@ -67,7 +67,7 @@ export const createTestTable = async (): Promise<TestTable> => {
 };
 
 /** A purchase whose acknowledgement is pending, as its queue holds it. */
-export type PendingItem = z.output<ReturnType<typeof askItem>> & { readonly application: string };
+type PendingItem = z.output<ReturnType<typeof askItem>> & { readonly application: string };
 
 /** Every pending acknowledgement of the table, oldest first. */
 export const pendingIn = async (table: Pick<TestTable, "items">): Promise<readonly PendingItem[]> =>

@@ -5,9 +5,9 @@ import { changeItem, toldCustomerItem, toldItem } from "../../../lib/table/telli
 import { deliveryItem } from "../../../lib/table/telling/delivery-queue.ts";
 import { lookItem } from "../../../lib/table/telling/looks.ts";
 import { parseItem } from "../../../lib/table/dynamodb/table.ts";
+import { Violations, type StoredItem } from "./stored-items.ts";
 
-type StoredItem = Readonly<Record<string, unknown>>;
-type Check = (holds: boolean, violation: string) => void;
+type Check = Violations["check"];
 type OfKind = (pattern: RegExp) => StoredItem[];
 
 const lastPart = (item: StoredItem): string => String(item["pk"]).split("#").at(-1) ?? "";
@@ -126,8 +126,7 @@ const checkDeliveries = (ofKind: OfKind, check: Check, lastOf: ReadonlyMap<strin
 
 /** Violations of what always holds of an application's looks, changes and deliveries, between two steps of the teller. */
 export const tellingViolations = (items: readonly StoredItem[]): readonly string[] => {
-  const found: string[] = [];
-  const check: Check = (holds, violation) => void (holds || found.push(violation));
+  const { found, check } = new Violations();
   const ofKind: OfKind = (pattern) =>
     items.filter(({ pk }) => pattern.test(String(pk))).map((item) => ({ ...item }));
   const lastOf = lastChangesOf(changesIn(ofKind, check), check);

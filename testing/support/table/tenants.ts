@@ -7,15 +7,13 @@ import {
   accountClaimsItem,
   askItem,
   customerItem,
-  decodeHoldings,
   identityItem,
   purchaseItem,
   tombstoneItem,
   transferItem,
 } from "../../../lib/table/customers/items.ts";
 import { partitions } from "../../../lib/table/keys.ts";
-import { linesCodec, renewalCodec } from "../../../lib/table/customers/lines.ts";
-import { notificationItem } from "../../../lib/table/queues/notification-times.ts";
+import { notificationItem } from "../../../lib/table/queues/notifications.ts";
 import {
   keyOf,
   referenceOf,
@@ -74,25 +72,24 @@ const readTombstone = ({ check, parse, item, tenant, rest }: Placed, kind: strin
   if (kind === "PURCHASE") tenant.erasedPurchases.add(rest);
 };
 
-const readConfiguration = ({ check, parse, sk, tenant, index }: Placed): void => {
+const readConfiguration = ({ check, parse, item, sk, tenant, index }: Placed): void => {
   const { application } = tenant;
-  const described = parse(() => applicationPartitionItem);
-  if ("identifier" in described) check(described.identifier === application, "names another application");
-  if (described.kind === "ios-store" || described.kind === "android-store")
-    index.configurations.push([sk, application]);
-  if (described.kind !== "credential-index") return;
-  check(described.application === application, "names another application");
-  index.listed.push([described.keyIdentifier, application]);
+  parse(() => applicationPartitionItem);
+  const { kind } = item;
+  if (kind === "application") check(item["identifier"] === application, "names another application");
+  if (kind === "ios-store" || kind === "android-store") index.configurations.push([sk, application]);
+  if (kind !== "credential-index") return;
+  check(item["application"] === application, "names another application");
+  index.listed.push([String(item["keyIdentifier"]), application]);
 };
 
 const readCustomer = (placed: Placed): void => {
   const { check, parse, item, sk, rest, tenant } = placed;
   const customer = parse(customerItem);
   check(sk === "CUSTOMER", "has an unknown sort key");
-  check(customer.customer === rest, `says it is ${customer.customer}`);
+  check(customer.identifier === rest, `says it is ${customer.identifier}`);
   check(customer.version > 0, `has the version ${customer.version}`);
-  const holdings = decodeHoldings(customer.holdings);
-  tenant.customers.set(rest, { ...customer, key: keyOf(item), holdings });
+  tenant.customers.set(rest, { ...customer, key: keyOf(item) });
   if (customer.aliasOf === null) check(!("owner" in item), "lives, and is in the index as an alias");
   else checkOwner(placed, customer.aliasOf);
 };
@@ -107,21 +104,16 @@ const readIdentity = (placed: Placed): void => {
 
 const readPurchase = (placed: Placed): void => {
   const { check, parse, item, sk, rest, tenant } = placed;
-  const purchase = parse(purchaseItem);
-  const { customer, askAt, askBecause, acknowledgement, bundleOrPackage } = purchase;
+  const { purchase, customer, ask, acknowledgement, bundleOrPackage } = parse(purchaseItem);
   const reference = referenceOf(purchase);
   check(sk === "PURCHASE", "has an unknown sort key");
   check(rest === reference, `is of ${reference}`);
-  check(
-    acknowledgement === undefined || askAt !== undefined,
-    "waits for an acknowledgement, and nothing is due",
-  );
-  const renewal = purchase.renewal === undefined ? null : renewalCodec.decode(purchase.renewal);
+  check(acknowledgement === null || ask !== null, "waits for an acknowledgement, and nothing is due");
   tenant.purchases.push({
     key: keyOf(item),
     customer,
-    purchase: { ...purchase, lines: linesCodec.decode(purchase.lines), renewal },
-    ask: askAt === undefined ? null : text([reference, bundleOrPackage, askAt, askBecause, acknowledgement]),
+    purchase,
+    ask: ask && text([reference, bundleOrPackage, ask.at, ask.because, acknowledgement]),
   });
   checkOwner(placed, customer);
 };

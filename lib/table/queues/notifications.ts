@@ -5,13 +5,13 @@ import {
   type LastNotification,
   type NotificationTimes,
 } from "../../customers/notifications/notification-log.ts";
+import type { Watermarks } from "../../customers/notifications/sweep.ts";
 import { once } from "../../once.ts";
 import { absentOrAtMost } from "../dynamodb/conditions.ts";
-import { queryItems } from "../dynamodb/reads.ts";
+import { queryItems, readItem } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { knownItems, parseItem, type Attributes, type Item, type Table } from "../dynamodb/table.ts";
-import { ifConditionHolds } from "../dynamodb/transactions.ts";
-import { update } from "../dynamodb/writes.ts";
+import { ifConditionHolds, update, write } from "../dynamodb/writes.ts";
 import { keys, partitions, prefixes } from "../keys.ts";
 
 const timeItem = once(() => z.object({ lastSignedAt: shape.integer() }));
@@ -57,4 +57,15 @@ export const createNotificationTimes = (table: Table): NotificationTimes => ({
     return lastNotifications(await queryItems(table, { pk: partitions.notifications, sortKeyPrefix }));
   },
   all: async () => lastNotifications(await queryItems(table, { pk: partitions.notifications })),
+});
+
+const watermarkItem = once(() => z.object({ sweptUntil: shape.integer() }));
+
+/** One item for each bundle and package in each environment. */
+export const createWatermarks = (table: Table): Watermarks => ({
+  read: async (swept) => (await readItem(table, keys.sweep(swept), watermarkItem))?.sweptUntil ?? null,
+  raise: async (swept, until) => {
+    const attributes = { sweptUntil: until } satisfies Attributes<typeof watermarkItem>;
+    await write(table, update(keys.sweep(swept), attributes));
+  },
 });
