@@ -23,11 +23,11 @@ export interface Offer {
   readonly about: string;
   readonly fields?: readonly Field[];
   readonly act: Act;
-  /** Whether it takes something away, and asks before. */
+  /** Whether it takes something away: it needs a reason, and the command asks before. */
   readonly takesAway?: true;
 }
 
-export const REASON: Field = { name: "reason", label: "Reason, for the audit", isRequired: true };
+const REASON: Field = { name: "reason", label: "Reason, for the audit", isRequired: true };
 const BY: Field = { name: "by", label: "Who, for the audit", placeholder: "your user name" };
 
 type Step =
@@ -62,7 +62,7 @@ const ActDialog = ({
   readonly offer: Offer;
   readonly close: (wasDone: boolean) => void;
 }) => {
-  const fields = [...(offer.fields ?? []), BY];
+  const fields = [...(offer.fields ?? []), ...(offer.takesAway ? [REASON] : []), BY];
   const dialog = useRef<HTMLDialogElement>(null);
   const [step, setStep] = useState<Step>({ at: "filling", error: null });
   const [isBusy, setBusy] = useState(false);

@@ -83,9 +83,7 @@ export const createConsole = (options: ConsoleOptions) => {
       const now = await connection.clock(effects.now);
       const session = openSession(connection, { ...effects, now }, (line) => void warnings.push(line));
       const answered = await runCall({ session, sandbox }, name, body);
-      if (answered === null) return sendJson(response, 404, { message: "There is no such call." });
-      if (answered.outcome === "refused") return sendJson(response, 400, { message: answered.message });
-      return sendJson(response, 200, { answer: answered.answer, warnings });
+      return sendJson(response, answered.status, { ...answered.body, warnings });
     } catch (error) {
       return sendJson(response, 422, { message: sentenceOf(error, connection) });
     } finally {
