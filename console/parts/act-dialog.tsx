@@ -32,7 +32,7 @@ const BY: Field = { name: "by", label: "Who, for the audit", placeholder: "your 
 
 type Step =
   | { readonly at: "filling"; readonly error: string | null }
-  | { readonly at: "asked"; readonly question: string }
+  | { readonly at: "asked"; readonly act: Act; readonly question: string }
   | { readonly at: "done"; readonly lines: readonly string[] };
 
 const LEAVE = { filling: "Cancel", asked: "No, change nothing", done: "Close" } as const;
@@ -66,20 +66,18 @@ const ActDialog = ({
   const dialog = useRef<HTMLDialogElement>(null);
   const [step, setStep] = useState<Step>({ at: "filling", error: null });
   const [isBusy, setBusy] = useState(false);
-  const act = useRef<Act | null>(null);
   useEffect(() => dialog.current?.showModal(), []);
 
-  const run = async (confirmed: string | undefined): Promise<void> => {
-    if (act.current === null) return;
+  const run = async (act: Act, confirmed?: string): Promise<void> => {
     setBusy(true);
     try {
       const { answer, warnings } = await callWithWarnings("act", {
-        act: act.current,
+        act,
         ...(confirmed !== undefined && { confirmed }),
       });
       setStep(
         answer.outcome === "asked"
-          ? { at: "asked", question: answer.question }
+          ? { at: "asked", act, question: answer.question }
           : { at: "done", lines: [...warnings, ...answer.progress, answer.text] },
       );
     } catch (error) {
@@ -89,14 +87,13 @@ const ActDialog = ({
     }
   };
   const submit = submitting((field) => {
-    if (step.at === "asked") return void run(step.question);
+    if (step.at === "asked") return void run(step.act, step.question);
     // An empty field is left out.
     const filledIn = fields.flatMap(({ name, isList }) => {
       const text = field(name);
       return text === "" ? [] : [[name, isList ? text.split(/[\s,]+/).filter(Boolean) : text]];
     });
-    act.current = { ...offer.act, ...Object.fromEntries(filledIn) };
-    return void run(undefined);
+    return void run({ ...offer.act, ...Object.fromEntries(filledIn) });
   });
   const goOn = step.at === "asked" ? "Yes, do it" : offer.takesAway ? "Show what it does" : offer.label;
   return (
