@@ -54,20 +54,10 @@ const Fields = ({ fields }: { readonly fields: readonly Field[] }) => (
   </>
 );
 
-/** Runs an act: its fields, the command's question as on the command line, and what was done. */
-const ActDialog = ({
-  offer,
-  close,
-}: {
-  readonly offer: Offer;
-  readonly close: (wasDone: boolean) => void;
-}) => {
-  const fields = [...(offer.fields ?? []), ...(offer.takesAway ? [REASON] : []), BY];
-  const dialog = useRef<HTMLDialogElement>(null);
+/** Steps of an act: it is filled in, asked about as on the command line, and done. */
+const useAct = (offer: Offer, fields: readonly Field[]) => {
   const [step, setStep] = useState<Step>({ at: "filling", error: null });
   const [isBusy, setBusy] = useState(false);
-  useEffect(() => dialog.current?.showModal(), []);
-
   const run = async (act: Act, confirmed?: string): Promise<void> => {
     setBusy(true);
     try {
@@ -95,6 +85,20 @@ const ActDialog = ({
     });
     return void run({ ...offer.act, ...Object.fromEntries(filledIn) });
   });
+  return { step, isBusy, submit };
+};
+
+const ActDialog = ({
+  offer,
+  close,
+}: {
+  readonly offer: Offer;
+  readonly close: (wasDone: boolean) => void;
+}) => {
+  const fields = [...(offer.fields ?? []), ...(offer.takesAway ? [REASON] : []), BY];
+  const { step, isBusy, submit } = useAct(offer, fields);
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
   const goOn = step.at === "asked" ? "Yes, do it" : offer.takesAway ? "Show what it does" : offer.label;
   return (
     <dialog ref={dialog} aria-labelledby="act" onClose={() => close(step.at === "done")}>
