@@ -1,5 +1,5 @@
-import { existsSync, mkdtempDisposableSync, readFileSync } from "node:fs";
-import { availableParallelism, cpus, tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
+import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { exportChain } from "../sandbox/ios-store/signing.ts";
@@ -9,7 +9,7 @@ import { newChain } from "../testing/support/metered/purchases.ts";
 import { writeFormatted, writePage } from "./report/page.ts";
 import { printSection } from "./report/tables.ts";
 import { isComplete, isSection, SECTIONS, type Results, type Section, type SectionRun } from "./results.ts";
-import { run } from "./service.ts";
+import { inFolder, run } from "./service.ts";
 
 /**
  * `npm run bench -- [section …]` measures all sections, or those named, each in its own process. It prints their tables,
@@ -29,11 +29,10 @@ const machine = {
 };
 
 /** The results of the sections, beside the previous ones. */
-const measure = async (sections: readonly Section[]): Promise<Partial<Results>> => {
-  using folder = mkdtempDisposableSync(join(tmpdir(), "bench-"));
+const measureIn = async (folder: string, sections: readonly Section[]): Promise<Partial<Results>> => {
   const database = await startDynamoDb();
   try {
-    const assembly = join(folder.path, "assembly");
+    const assembly = join(folder, "assembly");
     await synthesize({ folder: assembly });
     const env = {
       ...process.env,
@@ -44,7 +43,7 @@ const measure = async (sections: readonly Section[]): Promise<Partial<Results>> 
     const runs: Record<string, SectionRun> = { ...previous().runs };
     const measured: Record<string, unknown> = {};
     for (const section of sections) {
-      const file = join(folder.path, `${section}.json`);
+      const file = join(folder, `${section}.json`);
       const start = performance.now();
       runs[section] = { at: new Date().toISOString(), machine };
       const running = run(process.execPath, [RUNNER, section, file], { env, maxBuffer: 1 << 28 });
@@ -82,7 +81,8 @@ const main = async (wanted: readonly string[]): Promise<void> => {
     return;
   }
   const measured = wanted.length > 0 ? wanted.filter(isSection) : SECTIONS;
-  if (measured.length > 0) await writeFormatted(RESULTS, JSON.stringify(await measure(measured)));
+  if (measured.length > 0)
+    await writeFormatted(RESULTS, JSON.stringify(await inFolder((folder) => measureIn(folder, measured))));
   await report(measured.length > 0 ? measured : SECTIONS);
 };
 

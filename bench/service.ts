@@ -1,7 +1,9 @@
 import { execFile, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import * as z from "zod";
@@ -19,6 +21,16 @@ import {
 
 export const run = promisify(execFile);
 
+/** Acts in a new folder, which is then removed. */
+export const inFolder = async <Result>(act: (folder: string) => Promise<Result>): Promise<Result> => {
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  try {
+    return await act(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+
 const requiredVariable = (name: string): string => {
   const value = process.env[name];
   if (value === undefined) throw new Error(`${name} is not set: run \`npm run bench\`.`);
@@ -35,7 +47,7 @@ const describedService = z.object({
   /** Request of the subscriber's app. */
   request: z.object({ signedAppTransaction: z.string(), signedTransactions: z.array(z.string()).readonly() }),
 });
-export type BenchService = z.output<typeof describedService> & AsyncDisposable;
+export type BenchService = z.output<typeof describedService> & { stop(): Promise<void> };
 
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 
@@ -93,7 +105,7 @@ export const startBenchService = async (): Promise<BenchService> => {
     androidPurchaseToken,
     account,
     request,
-    [Symbol.asyncDispose]: async () => {
+    stop: async () => {
       await service.stop();
       if (log.length > 0) process.stderr.write(`${log.slice(0, 10).join("\n")}\n`);
     },
@@ -108,7 +120,7 @@ export const serve = async (): Promise<BenchService> => {
   const [message] = await once(server, "message");
   return {
     ...describedService.parse(message),
-    [Symbol.asyncDispose]: async () => {
+    stop: async () => {
       server.send("stop");
       await once(server, "exit");
     },

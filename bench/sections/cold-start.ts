@@ -1,10 +1,15 @@
-import { mkdtempDisposableSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { baselineEntry, bundle, entryOf, FUNCTIONS } from "../bundles.ts";
 import { ratio } from "../measure.ts";
 import { median } from "../../testing/support/metered/measuring.ts";
-import { eventsOf, invoke, startBenchService, type BenchService, type Timings } from "../service.ts";
+import {
+  eventsOf,
+  inFolder,
+  invoke,
+  startBenchService,
+  type BenchService,
+  type Timings,
+} from "../service.ts";
 
 const ROUNDS = 40;
 const DOCUMENT_CLIENT = "document-client";
@@ -42,17 +47,25 @@ type Timing = (typeof TIMINGS)[number];
 const each = (valueOf: (timing: Timing) => number) =>
   Object.fromEntries(TIMINGS.map((timing) => [timing, valueOf(timing)])) as Record<Timing, number>;
 
+const startsIn = async (folder: string) => {
+  const service = await startBenchService();
+  try {
+    const bundles = await bundlesOf(service, folder);
+    for (let round = 0; round <= ROUNDS; round += 1)
+      for (const { event, starts, ...bundle } of bundles) {
+        const start = await invoke(service, bundle, [event]);
+        // The first round is not counted: it reads files that are not cached yet.
+        if (round > 0) starts.push(start);
+      }
+    return bundles;
+  } finally {
+    await service.stop();
+  }
+};
+
 /** Start of each function in a fresh process: medians of milliseconds until it is loaded and until it has answered. */
 export const measureColdStart = async () => {
-  using folder = mkdtempDisposableSync(join(tmpdir(), "cold-start-"));
-  await using service = await startBenchService();
-  const bundles = await bundlesOf(service, folder.path);
-  for (let round = 0; round <= ROUNDS; round += 1)
-    for (const { event, starts, ...bundle } of bundles) {
-      const start = await invoke(service, bundle, [event]);
-      // The first round is not counted: it reads files that are not cached yet.
-      if (round > 0) starts.push(start);
-    }
+  const bundles = await inFolder(startsIn);
   const baseline = bundles.find(({ name }) => name === DOCUMENT_CLIENT)?.starts ?? [];
   const functions = bundles.map(({ name, bytes, parts, starts }) => {
     const valuesOf = (timing: Timing, of: readonly Timings[]) => of.map((start) => start[timing]);

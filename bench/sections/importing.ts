@@ -1,5 +1,4 @@
-import { createWriteStream, mkdtempDisposableSync, readFileSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { createWriteStream, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -14,7 +13,7 @@ import { meteredRun } from "../../testing/support/import/metered-run.ts";
 import { serveImportStores } from "../../testing/support/import/stores.ts";
 import { sum } from "../../testing/support/metered/measuring.ts";
 import { createTestTable } from "../../testing/support/table/table.ts";
-import { run } from "../service.ts";
+import { inFolder, run } from "../service.ts";
 
 const ROWS = 1_000_000;
 const PERSONS = 8_000;
@@ -101,9 +100,9 @@ const countUnits = (folder: string) =>
     return { requests: sent / COUNTED, readUnits: readUnits / COUNTED, writeUnits: writeUnits / COUNTED };
   });
 
-export const measureImporting = async () => {
-  using folder = mkdtempDisposableSync(join(tmpdir(), "importing-"));
-  const check = await measureCheck(folder.path);
-  const run = await measureRun(folder.path);
-  return { check, run, perPerson: await countUnits(folder.path) };
-};
+export const measureImporting = () =>
+  inFolder(async (folder) => {
+    const check = await measureCheck(folder);
+    const run = await measureRun(folder);
+    return { check, run, perPerson: await countUnits(folder) };
+  });

@@ -1,11 +1,9 @@
-import { mkdtempDisposableSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import autocannon from "autocannon";
 import { v7 as uuid } from "uuid";
 import { bundle, entryOf, type FunctionFolder } from "../bundles.ts";
 import { newDevice, signedRequest, subscription } from "../../testing/support/metered/purchases.ts";
-import { eventsOf, invoke, runChain, serve, type BenchService } from "../service.ts";
+import { eventsOf, inFolder, invoke, runChain, serve, type BenchService } from "../service.ts";
 
 const CONNECTIONS = [1, 4, 16, 64];
 const SECONDS = 4;
@@ -128,9 +126,13 @@ const handlerRows = async (service: BenchService, folder: string) => {
 };
 
 /** The service under load on the local gateway, and its functions without the gateway. */
-export const measureLoad = async () => {
-  using folder = mkdtempDisposableSync(join(tmpdir(), "load-"));
-  await using service = await serve();
-  const rows = await loadRows(service);
-  return { seconds: SECONDS, rows, handlers: await handlerRows(service, folder.path) };
-};
+export const measureLoad = () =>
+  inFolder(async (folder) => {
+    const service = await serve();
+    try {
+      const rows = await loadRows(service);
+      return { seconds: SECONDS, rows, handlers: await handlerRows(service, folder) };
+    } finally {
+      await service.stop();
+    }
+  });

@@ -16,7 +16,7 @@ const perChange = ({ requests, readUnits, writeUnits }: Consumption, changes: nu
  * many changes of one run.
  */
 export const rowOf = async (destinations: number, keepsChanges: boolean, together = TOGETHER) => {
-  await using told = await createToldSubscribers(destinations, keepsChanges);
+  const told = await createToldSubscribers(destinations, keepsChanges);
   const costOf = async (act: () => Promise<unknown>): Promise<Consumption> => {
     consumed(told.world);
     await act();
@@ -30,33 +30,41 @@ export const rowOf = async (destinations: number, keepsChanges: boolean, togethe
     await told.deliver();
     return subscribers;
   };
-  const [one] = await linked(1);
-  if (one === undefined) throw new RangeError("Nobody was linked.");
-  const store = await costOf(() => told.renew(one));
-  const tell = await costOf(told.tell);
-  const deliver = await costOf(told.deliver);
-  for (const subscriber of await linked(together)) await told.renew(subscriber);
-  const all = { tell: await costOf(told.tell), deliver: await costOf(told.deliver) };
-  return {
-    destinations,
-    keepsChanges,
-    store,
-    tell,
-    deliver,
-    together: { tell: perChange(all.tell, together), deliver: perChange(all.deliver, together) },
-  };
+  try {
+    const [one] = await linked(1);
+    if (one === undefined) throw new RangeError("Nobody was linked.");
+    const store = await costOf(() => told.renew(one));
+    const tell = await costOf(told.tell);
+    const deliver = await costOf(told.deliver);
+    for (const subscriber of await linked(together)) await told.renew(subscriber);
+    const all = { tell: await costOf(told.tell), deliver: await costOf(told.deliver) };
+    return {
+      destinations,
+      keepsChanges,
+      store,
+      tell,
+      deliver,
+      together: { tell: perChange(all.tell, together), deliver: perChange(all.deliver, together) },
+    };
+  } finally {
+    await told.remove();
+  }
 };
 
 /** Runs that find nothing to do. */
 export const idleOf = async () => {
-  await using told = await createToldSubscribers(1, false);
-  await told.tell();
-  await told.deliver();
-  consumed(told.world);
-  await told.tell();
-  const tell = consumed(told.world);
-  await told.deliver();
-  return { tell, deliver: consumed(told.world) };
+  const told = await createToldSubscribers(1, false);
+  try {
+    await told.tell();
+    await told.deliver();
+    consumed(told.world);
+    await told.tell();
+    const tell = consumed(told.world);
+    await told.deliver();
+    return { tell, deliver: consumed(told.world) };
+  } finally {
+    await told.remove();
+  }
 };
 
 /** Units of telling a change, and its delay beside a slow destination. */

@@ -45,7 +45,7 @@ export const measureBesideSlow = async (
   messages: number,
 ) => {
   const isShared = slowIs === "of the same application";
-  await using quick = await createToldSubscribers(isShared ? QUICK + 1 : QUICK, false);
+  const quick = await createToldSubscribers(isShared ? QUICK + 1 : QUICK, false);
   const slow = isShared ? quick : await createToldSubscribers(1, false, quick.world);
   const changedAt = new Map<string, number>();
   const delays: number[] = [];
@@ -62,14 +62,18 @@ export const measureBesideSlow = async (
     return sent.map(() => ({ outcome: "delivered" }));
   };
   const deliverer = createDeliverer(quick, send);
-  if (!isShared) await slow.link();
-  for (let message = 0; message < messages; message += 1) {
-    const { account } = await quick.link();
-    changedAt.set(account, performance.now());
-    await quick.tell();
-    deliverer.call();
-    await sleep(BETWEEN_MESSAGES);
+  try {
+    if (!isShared) await slow.link();
+    for (let message = 0; message < messages; message += 1) {
+      const { account } = await quick.link();
+      changedAt.set(account, performance.now());
+      await quick.tell();
+      deliverer.call();
+      await sleep(BETWEEN_MESSAGES);
+    }
+    await deliverer.settled();
+    return { slowIs, messages: delays.length, p50: quantile(delays, 0.5), p99: quantile(delays, 0.99) };
+  } finally {
+    await quick.remove();
   }
-  await deliverer.settled();
-  return { slowIs, messages: delays.length, p50: quantile(delays, 0.5), p99: quantile(delays, 0.99) };
 };

@@ -108,6 +108,6 @@ export const createToldSubscribers = async (
     /** @param send unset: a destination takes all after {@link ANSWER_MILLISECONDS} */
     deliver: async (until = Infinity, send: DeliveryRun["send"] = answering) =>
       deliverMessages({ ...delivery, send }, until),
-    [Symbol.asyncDispose]: world.remove,
+    remove: world.remove,
   };
 };

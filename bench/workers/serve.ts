@@ -1,7 +1,7 @@
 import { startBenchService } from "../service.ts";
 
 /** Runs the service in its own process, apart from the load generator, until a message stops it. */
-const service = await startBenchService();
+const { stop, ...described } = await startBenchService();
 
-process.on("message", () => void service[Symbol.asyncDispose]().then(() => process.exit(0)));
-process.send?.(service);
+process.on("message", () => void stop().then(() => process.exit(0)));
+process.send?.(described);
