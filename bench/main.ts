@@ -1,17 +1,15 @@
-import getPort from "get-port";
-import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { availableParallelism, cpus, tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
+import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-import { startDynamoDbLocal } from "../local/database/dynamodb-local.ts";
 import { exportChain } from "../sandbox/ios-store/signing.ts";
 import { synthesize } from "../local/lambda/synthesize.ts";
+import { localAwsVariables, startDynamoDb } from "../testing/dynamodb.ts";
 import { newChain } from "../testing/support/metered/purchases.ts";
 import { writeFormatted, writePage } from "./report/page.ts";
 import { printSection } from "./report/tables.ts";
 import { isComplete, isSection, SECTIONS, type Results, type Section, type SectionRun } from "./results.ts";
+import { inFolder, run } from "./service.ts";
 
 /**
  * `npm run bench -- [section …]` measures all sections, or those named, each in its own process. It prints their tables,
@@ -20,9 +18,9 @@ import { isComplete, isSection, SECTIONS, type Results, type Section, type Secti
  */
 const RESULTS = fileURLToPath(new URL("results.json", import.meta.url));
 const RUNNER = fileURLToPath(new URL("run-section.ts", import.meta.url));
-const run = promisify(execFile);
 
-const kept = (): Partial<Results> => (existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, "utf8")) : {});
+const previous = (): Partial<Results> =>
+  existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, "utf8")) : {};
 
 const machine = {
   processors: availableParallelism(),
@@ -30,23 +28,19 @@ const machine = {
   node: process.version,
 };
 
-/** The results of the sections, beside those that are kept. */
-const measure = async (sections: readonly Section[]): Promise<Partial<Results>> => {
-  const folder = mkdtempSync(join(tmpdir(), "bench-"));
-  const database = await startDynamoDbLocal({ port: await getPort(), folder: null });
+/** The results of the sections, beside the previous ones. */
+const measureIn = async (folder: string, sections: readonly Section[]): Promise<Partial<Results>> => {
+  const database = await startDynamoDb();
   try {
     const assembly = join(folder, "assembly");
     await synthesize({ folder: assembly });
     const env = {
       ...process.env,
-      AWS_ENDPOINT_URL_DYNAMODB: database.endpoint,
-      AWS_REGION: "us-east-1",
-      AWS_ACCESS_KEY_ID: "local",
-      AWS_SECRET_ACCESS_KEY: "local",
+      ...localAwsVariables(database.endpoint),
       BENCH_ASSEMBLY: assembly,
       BENCH_CHAIN: exportChain(newChain()),
     };
-    const runs: Record<string, SectionRun> = { ...kept().runs };
+    const runs: Record<string, SectionRun> = { ...previous().runs };
     const measured: Record<string, unknown> = {};
     for (const section of sections) {
       const file = join(folder, `${section}.json`);
@@ -58,15 +52,14 @@ const measure = async (sections: readonly Section[]): Promise<Partial<Results>> 
       measured[section] = JSON.parse(readFileSync(file, "utf8"));
       process.stdout.write(`${section}: ${((performance.now() - start) / 1000).toFixed(0)} s\n`);
     }
-    return Object.assign(kept(), measured, { runs });
+    return Object.assign(previous(), measured, { runs });
   } finally {
     await database.stop();
-    rmSync(folder, { recursive: true, force: true });
   }
 };
 
 const report = async (sections: readonly Section[]): Promise<void> => {
-  const results = kept();
+  const results = previous();
   for (const section of sections) {
     const result = results[section];
     if (result !== undefined) printSection(section, result);
@@ -88,7 +81,8 @@ const main = async (wanted: readonly string[]): Promise<void> => {
     return;
   }
   const measured = wanted.length > 0 ? wanted.filter(isSection) : SECTIONS;
-  if (measured.length > 0) await writeFormatted(RESULTS, JSON.stringify(await measure(measured)));
+  if (measured.length > 0)
+    await writeFormatted(RESULTS, JSON.stringify(await inFolder((folder) => measureIn(folder, measured))));
   await report(measured.length > 0 ? measured : SECTIONS);
 };
 

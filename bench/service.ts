@@ -1,18 +1,35 @@
-import { fork } from "node:child_process";
+import { execFile, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import * as z from "zod";
 import { endpoints } from "../lib/contract/endpoints.ts";
 import { DEMO } from "../local/demo.ts";
 import { startLocalService } from "../local/local-service.ts";
 import { fingerprintOf, importChain } from "../sandbox/ios-store/signing.ts";
+import { localAwsVariables } from "../testing/dynamodb.ts";
 import {
   newDevice,
   renewableSubscription,
   signedRequest,
   type Chain,
 } from "../testing/support/metered/purchases.ts";
+
+export const run = promisify(execFile);
+
+/** Acts in a new folder, which is then removed. */
+export const inFolder = async <Result>(act: (folder: string) => Promise<Result>): Promise<Result> => {
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  try {
+    return await act(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
 
 const requiredVariable = (name: string): string => {
   const value = process.env[name];
@@ -101,11 +118,13 @@ const SERVER = fileURLToPath(new URL("workers/serve.ts", import.meta.url));
 export const serve = async (): Promise<BenchService> => {
   const server = fork(SERVER, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
   const [message] = await once(server, "message");
-  const stop = async (): Promise<void> => {
-    server.send("stop");
-    await once(server, "exit");
+  return {
+    ...describedService.parse(message),
+    stop: async () => {
+      server.send("stop");
+      await once(server, "exit");
+    },
   };
-  return { ...describedService.parse(message), stop };
 };
 
 /** Events that API Gateway would send to the functions, by function name. */
@@ -132,7 +151,7 @@ export const eventsOf = (service: BenchService) => {
 };
 
 /** Environment variables of a function. */
-export const functionEnvironment = (service: BenchService, name: string): Record<string, string> => ({
+const functionEnvironment = (service: BenchService, name: string): Record<string, string> => ({
   PATH: requiredVariable("PATH"),
   LANG: "en_US.UTF-8",
   TZ: ":UTC",
@@ -141,13 +160,42 @@ export const functionEnvironment = (service: BenchService, name: string): Record
   AWS_LAMBDA_FUNCTION_NAME: name,
   AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
   AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
-  AWS_REGION: "us-east-1",
   AWS_DEFAULT_REGION: "us-east-1",
-  AWS_ACCESS_KEY_ID: "local",
-  AWS_SECRET_ACCESS_KEY: "local",
-  AWS_ENDPOINT_URL_DYNAMODB: requiredVariable("AWS_ENDPOINT_URL_DYNAMODB"),
+  ...localAwsVariables(requiredVariable("AWS_ENDPOINT_URL_DYNAMODB")),
   TABLE_NAME: service.tableName,
   POWERTOOLS_SERVICE_NAME: "customer-entitlements",
   ANDROID_PUBLISHER_URL: `${service.address}${ANDROID_PREFIX}`,
   IOS_STORE_TRUSTED_ROOTS: fingerprintOf(runChain().root),
 });
+
+/** Milliseconds until a function is loaded and has answered, and per further invocation; the CPU times are of all threads. */
+const timings = z.object({
+  load: z.number(),
+  answer: z.number(),
+  loadCpu: z.number(),
+  answerCpu: z.number(),
+  milliseconds: z.number(),
+  cpuMilliseconds: z.number(),
+});
+export type Timings = z.output<typeof timings>;
+
+const INVOKER = fileURLToPath(new URL("workers/invoke.cjs", import.meta.url));
+
+/**
+ * Invokes a bundled function in a fresh process, with the events in turn.
+ *
+ * @param counts invocations after the first: those that are not counted, and those that are
+ */
+export const invoke = async (
+  service: BenchService,
+  { name, file }: { readonly name: string; readonly file: string },
+  events: readonly unknown[],
+  counts: readonly [warmUps: number, counted: number] = [0, 0],
+): Promise<Timings> => {
+  const [eventFile, resultFile] = [`${file}.events.json`, `${file}.result.json`];
+  writeFileSync(eventFile, JSON.stringify(events));
+  await run(process.execPath, [INVOKER, file, eventFile, resultFile, ...counts.map(String)], {
+    env: functionEnvironment(service, name),
+  });
+  return timings.parse(JSON.parse(readFileSync(resultFile, "utf8")));
+};

@@ -1,3 +1,4 @@
+import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { AccountPage } from "./pages/account-page.tsx";
 import { ApplicationPage } from "./pages/application-page.tsx";
@@ -97,7 +98,7 @@ const Navigation = ({ route, start }: { readonly route: Route; readonly start: S
 };
 
 /** The whole page. */
-export const App = () => {
+const App = () => {
   const route = useRoute();
   const loaded = useCall("start", {});
   const main = useRef<HTMLElement>(null);
@@ -139,3 +140,6 @@ export const App = () => {
     </>
   );
 };
+
+const root = document.querySelector("#console");
+if (root !== null) render(<App />, root);

@@ -1,21 +1,21 @@
+import * as z from "zod/mini";
 import type { CallInput, CallName, CallOutput } from "../operator/console/calls.ts";
 
 export type Answer<Name extends CallName> = CallOutput<Name>;
 
-const messageIn = (body: unknown): string | null =>
-  typeof body === "object" && body !== null && "message" in body ? String(body.message) : null;
+const refusal = z.object({ message: z.string() });
 
-/** The JSON answered. Rejects with the server's sentence. */
+/** JSON of the answer. Rejects with the server's sentence. */
 const answered = async (response: Response): Promise<unknown> => {
+  if (response.ok) return response.json();
   const text = await response.text();
-  let body: unknown = { message: text };
+  let message = text;
   try {
-    body = JSON.parse(text);
+    message = refusal.parse(JSON.parse(text)).message;
   } catch {
     // The text is the sentence.
   }
-  if (!response.ok) throw new Error(messageIn(body) ?? `The server answered ${response.status}.`);
-  return body;
+  throw new Error(message || `The server answered ${response.status}.`);
 };
 
 /** Message of a failed call. */
@@ -38,10 +38,7 @@ export const post = async (
 export const get = async (path: string): Promise<unknown> => answered(await fetch(path));
 
 /** Calls the console's server by the call's name; `warnings` are the command's, such as that the audit has no name. */
-export const callWithWarnings = async <Name extends CallName>(
-  name: Name,
-  input: CallInput<Name>,
-): Promise<{ readonly answer: Answer<Name>; readonly warnings: readonly string[] }> =>
+export const callWithWarnings = async <Name extends CallName>(name: Name, input: CallInput<Name>) =>
   // The server's own answer: both are built from one source.
   (await post(`api/${name}`, input)) as {
     readonly answer: Answer<Name>;

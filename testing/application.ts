@@ -5,7 +5,7 @@ import { problemText, readManifest, type Manifest } from "../lib/administration/
 import { issueCredential } from "../lib/applications/credential.ts";
 import { SCOPES, type Scope } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
-import { applicationId, type ApplicationId, type KeyId } from "../lib/identifiers.ts";
+import { applicationId, type ApplicationId } from "../lib/identifiers.ts";
 import { createApplicationTable } from "../lib/table/applications/applications.ts";
 import { createCredentialTable } from "../lib/table/applications/credentials.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
@@ -25,19 +25,6 @@ export const manifestFrom = (given: GivenManifest, trust: Partial<ManifestTrust>
   throw new Error(`The manifest is not valid:\n${reading.problems.map(problemText).join("\n")}`);
 };
 
-/** An application in a table, and the keys that it issues. */
-export interface AppliedApplication {
-  readonly identifier: ApplicationId;
-  /** An API key with every scope. */
-  readonly key: string;
-  issue(scopes: readonly Scope[], expiresAt?: Instant | null): Promise<IssuedKey>;
-}
-
-export interface IssuedKey {
-  readonly apiKey: string;
-  readonly keyIdentifier: KeyId;
-}
-
 /**
  * Creates an application in the table, or updates it. Its identifier is the manifest's, or a new one.
  *
@@ -53,14 +40,10 @@ export const saveApplication = async (table: Table, manifest: Manifest): Promise
 };
 
 /** {@link saveApplication}, with an API key. */
-export const createApplication = async (
-  table: Table,
-  manifest: Manifest,
-  now: () => Instant,
-): Promise<AppliedApplication> => {
+export const createApplication = async (table: Table, manifest: Manifest, now: () => Instant) => {
   const identifier = await saveApplication(table, manifest);
   const credentials = createCredentialTable(table);
-  const issue: AppliedApplication["issue"] = async (scopes, expiresAt = null) => {
+  const issue = async (scopes: readonly Scope[], expiresAt: Instant | null = null) => {
     const { apiKey, credential } = issueCredential(
       { application: identifier, label: "test", scopes, expiresAt },
       now(),
@@ -68,6 +51,11 @@ export const createApplication = async (
     await credentials.add(credential);
     return { apiKey, keyIdentifier: credential.keyIdentifier };
   };
-  const { apiKey: key } = await issue(SCOPES);
-  return { identifier, key, issue };
+  return {
+    identifier,
+    /** An API key with every scope. */
+    key: (await issue(SCOPES)).apiKey,
+    issue,
+  };
 };
+export type AppliedApplication = Awaited<ReturnType<typeof createApplication>>;

@@ -78,13 +78,6 @@ const authorize = async (
   return Object.fromEntries(Object.entries(result.context ?? {}).map(([key, value]) => [key, String(value)]));
 };
 
-/** The gateway's own answer. */
-const refusal = <Name extends EndpointName>(error: ServiceError): Answer<Name> => ({
-  status: error.status,
-  headers: { "Content-Type": "application/json" },
-  body: errorBody(error) as AnswerBody<Name>,
-});
-
 /**
  * Calls an endpoint: the authorizer's function where it has a scope, then its own.
  *
@@ -98,13 +91,16 @@ export const callEndpoint = async <Name extends EndpointName>(
     throw new Error(`There is no endpoint ${name}; there are: ${Object.keys(endpoints).join(", ")}.`);
   const headers = { ...(key !== undefined && { Authorization: `Bearer ${key}` }), ...request.headers };
   const asked = { ...request, headers };
-  const allowed = await authorize(name, apiGatewayEvent(name, asked).path, headers).catch(
-    (error: unknown) => {
-      if (error instanceof ServiceError) return error;
-      throw error;
-    },
-  );
-  return allowed instanceof ServiceError
-    ? refusal(allowed)
-    : answerOf(await invokeEndpoint(name, apiGatewayEvent(name, asked, allowed)));
+  try {
+    const authorizer = await authorize(name, apiGatewayEvent(name, asked).path, headers);
+    return answerOf(await invokeEndpoint(name, apiGatewayEvent(name, asked, authorizer)));
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    // The gateway's own answer.
+    return answerOf({
+      statusCode: error.status,
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(errorBody(error)),
+    });
+  }
 };

@@ -1,6 +1,11 @@
 import getPort from "get-port";
 import { randomUUID } from "node:crypto";
-import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
+import {
+  CreateTableCommand,
+  waitUntilTableExists,
+  type CreateTableCommandInput,
+  type DynamoDBClient,
+} from "@aws-sdk/client-dynamodb";
 import { TABLE } from "../lib/table/dynamodb/key.ts";
 import { isAtHand } from "../local/database/database.ts";
 import { startDynamoDbLocal, type DynamoDbLocal } from "../local/database/dynamodb-local.ts";
@@ -33,8 +38,24 @@ export const openDynamoDb = async (): Promise<Pick<DynamoDbLocal, "endpoint" | "
   return { endpoint: given, stop: () => Promise.resolve() };
 };
 
-/** Compared as text: if a test runner has its own realms, the SDK wraps the error. */
-const isRefusedConnection = (error: unknown): boolean => String(error).includes("ECONNREFUSED");
+const DEFINITION = {
+  BillingMode: "PAY_PER_REQUEST",
+  KeySchema: [
+    { AttributeName: TABLE.partitionKey, KeyType: "HASH" },
+    { AttributeName: TABLE.sortKey, KeyType: "RANGE" },
+  ],
+  AttributeDefinitions: [TABLE.partitionKey, TABLE.sortKey, TABLE.ownerAttribute].map((AttributeName) => ({
+    AttributeName,
+    AttributeType: "S" as const,
+  })),
+  GlobalSecondaryIndexes: [
+    {
+      IndexName: TABLE.ownerIndex,
+      KeySchema: [{ AttributeName: TABLE.ownerAttribute, KeyType: "HASH" }],
+      Projection: { ProjectionType: "KEYS_ONLY" },
+    },
+  ],
+} satisfies Omit<CreateTableCommandInput, "TableName">;
 
 /**
  * Creates a table with the deployed one's keys and index, and returns its name.
@@ -42,37 +63,15 @@ const isRefusedConnection = (error: unknown): boolean => String(error).includes(
  * @throws with instructions if nothing answers
  */
 export const createTable = async (client: DynamoDBClient): Promise<string> => {
-  const name = `test-${randomUUID()}`;
-  await create(client, name).catch((error: unknown) => {
-    if (!isRefusedConnection(error)) throw error;
+  const TableName = `test-${randomUUID()}`;
+  await client.send(new CreateTableCommand({ TableName, ...DEFINITION })).catch((error: unknown) => {
+    // Compared as text: if a test runner has its own realms, the SDK wraps the error.
+    if (!String(error).includes("ECONNREFUSED")) throw error;
     throw new Error(
       "No DynamoDB answers where AWS_ENDPOINT_URL_DYNAMODB says. Unset the variable in this shell, and one is started.",
       { cause: error },
     );
   });
-  await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 0.05 }, { TableName: name });
-  return name;
-};
-
-const create = async (client: DynamoDBClient, name: string): Promise<void> => {
-  await client.send(
-    new CreateTableCommand({
-      TableName: name,
-      BillingMode: "PAY_PER_REQUEST",
-      KeySchema: [
-        { AttributeName: TABLE.partitionKey, KeyType: "HASH" },
-        { AttributeName: TABLE.sortKey, KeyType: "RANGE" },
-      ],
-      AttributeDefinitions: [TABLE.partitionKey, TABLE.sortKey, TABLE.ownerAttribute].map(
-        (AttributeName) => ({ AttributeName, AttributeType: "S" }),
-      ),
-      GlobalSecondaryIndexes: [
-        {
-          IndexName: TABLE.ownerIndex,
-          KeySchema: [{ AttributeName: TABLE.ownerAttribute, KeyType: "HASH" }],
-          Projection: { ProjectionType: "KEYS_ONLY" },
-        },
-      ],
-    }),
-  );
+  await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 0.05 }, { TableName });
+  return TableName;
 };

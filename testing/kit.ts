@@ -92,28 +92,32 @@ export const startKit = async (options: KitOptions = {}): Promise<Kit> => (start
 
 const start = async ({ at, notifies = false, environment = {} }: KitOptions): Promise<Kit> => {
   const startsAt = instantOf(at ?? Date.now());
+  const ends = new AsyncDisposableStack();
   const dynamoDb = await openDynamoDb();
-  const connection = localAwsVariables(dynamoDb.endpoint);
-  const takeBack = [setEnvironment(connection)];
+  ends.defer(dynamoDb.stop);
+  ends.defer(setEnvironment(localAwsVariables(dynamoDb.endpoint)));
   const client = new DynamoDBClient({});
   const name = await createTable(client);
+  ends.defer(async () => {
+    await client.send(new DeleteTableCommand({ TableName: name }));
+    client.destroy();
+  });
   const table: Table = { name, client: DynamoDBDocumentClient.from(client) };
 
   let isNotifying = notifies;
   const { clock, stores: timed, beginCall, restore } = keepTime(startsAt);
-  takeBack.push(restore);
+  ends.defer(restore);
   const invoke: Kit["invoke"] = async (endpoint, event) => {
     beginCall();
     return invokeEndpoint(endpoint, event);
   };
   const server = await startTestServer(invoke);
+  ends.defer(server.stop);
   const stores = createTestStores(server.address, clock.now, () => isNotifying);
   const { ios, android } = stores;
   timed.push(ios, android);
   server.serve(stores.mounts);
-  takeBack.push(
-    setEnvironment({ ...logVariables(), ...stores.environment, TABLE_NAME: name, ...environment }),
-  );
+  ends.defer(setEnvironment({ ...logVariables(), ...stores.environment, TABLE_NAME: name, ...environment }));
 
   return {
     clock,
@@ -137,13 +141,6 @@ const start = async ({ at, notifies = false, environment = {} }: KitOptions): Pr
       isNotifying = on;
     },
     items: async () => itemsOf(table),
-    stop: async () => {
-      if (takeBack.length === 0) return;
-      for (const undo of takeBack.splice(0).toReversed()) undo();
-      await client.send(new DeleteTableCommand({ TableName: name }));
-      client.destroy();
-      await server.stop();
-      await dynamoDb.stop();
-    },
+    stop: async () => ends.disposeAsync(),
   };
 };

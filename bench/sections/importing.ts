@@ -1,11 +1,8 @@
-import { execFile } from "node:child_process";
-import { createWriteStream, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { createWriteStream, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { v7 as uuid } from "uuid";
 import { SECOND } from "../../lib/duration.ts";
 import { applicationId } from "../../lib/identifiers.ts";
@@ -16,6 +13,7 @@ import { meteredRun } from "../../testing/support/import/metered-run.ts";
 import { serveImportStores } from "../../testing/support/import/stores.ts";
 import { sum } from "../../testing/support/metered/measuring.ts";
 import { createTestTable } from "../../testing/support/table/table.ts";
+import { inFolder, run } from "../service.ts";
 
 const ROWS = 1_000_000;
 const PERSONS = 8_000;
@@ -23,7 +21,6 @@ const PERSONS = 8_000;
 const COUNTED = 500;
 const MEGABYTE = 2 ** 20;
 
-const run = promisify(execFile);
 const OPERATOR = fileURLToPath(new URL("../../operator/main.ts", import.meta.url));
 const PEAK = new URL("../workers/peak.ts", import.meta.url).href;
 
@@ -103,13 +100,9 @@ const countUnits = (folder: string) =>
     return { requests: sent / COUNTED, readUnits: readUnits / COUNTED, writeUnits: writeUnits / COUNTED };
   });
 
-export const measureImporting = async () => {
-  const folder = mkdtempSync(join(tmpdir(), "importing-"));
-  try {
+export const measureImporting = () =>
+  inFolder(async (folder) => {
     const check = await measureCheck(folder);
     const run = await measureRun(folder);
     return { check, run, perPerson: await countUnits(folder) };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-};
+  });

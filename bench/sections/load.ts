@@ -1,15 +1,9 @@
-import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import autocannon from "autocannon";
 import { v7 as uuid } from "uuid";
-import * as z from "zod";
 import { bundle, entryOf, type FunctionFolder } from "../bundles.ts";
 import { newDevice, signedRequest, subscription } from "../../testing/support/metered/purchases.ts";
-import { eventsOf, functionEnvironment, runChain, serve, type BenchService } from "../service.ts";
+import { eventsOf, inFolder, invoke, runChain, serve, type BenchService } from "../service.ts";
 
 const CONNECTIONS = [1, 4, 16, 64];
 const SECONDS = 4;
@@ -17,8 +11,6 @@ const WARM_UP_CONNECTIONS = [1, 2, 4, 6, 8, 10, 16];
 /** Per connection. */
 const WARM_UP_REQUESTS = 6;
 const NEW_CUSTOMERS = 1500;
-const INVOKER = fileURLToPath(new URL("../workers/invoke.cjs", import.meta.url));
-const run = promisify(execFile);
 
 type Request = Pick<autocannon.Request, "method" | "path" | "body" | "headers">;
 
@@ -95,12 +87,6 @@ const loadRows = async (service: BenchService) => {
   return rows;
 };
 
-/** One invocation from event to answer, including DynamoDB Local's responses; the CPU time is of all threads. */
-const invoked = z.object({
-  milliseconds: z.number(),
-  cpuMilliseconds: z.number(),
-});
-
 type Events = (service: BenchService, count: number) => readonly unknown[];
 
 const sameEvent =
@@ -126,32 +112,27 @@ const HANDLERS: readonly {
 ];
 const WARM_UPS = 200;
 
+/** One invocation from event to answer, including DynamoDB Local's responses; the CPU time is of all threads. */
 const handlerRows = async (service: BenchService, folder: string) => {
   const rows = [];
-  const eventFile = join(folder, "events.json");
-  const resultFile = join(folder, "result.json");
   for (const { request, folder: name, invocations, events = sameEvent(name) } of HANDLERS) {
     const { file } = await bundle(entryOf(name), join(folder, `${name}.cjs`));
-    writeFileSync(eventFile, JSON.stringify(events(service, invocations + WARM_UPS)));
-    await run(
-      process.execPath,
-      [INVOKER, file, eventFile, resultFile, String(WARM_UPS), String(invocations)],
-      { env: functionEnvironment(service, name) },
-    );
-    rows.push({ request, invocations, ...invoked.parse(JSON.parse(readFileSync(resultFile, "utf8"))) });
+    const sent = events(service, 1 + WARM_UPS + invocations);
+    const timings = await invoke(service, { name, file }, sent, [WARM_UPS, invocations]);
+    const { milliseconds, cpuMilliseconds } = timings;
+    rows.push({ request, invocations, milliseconds, cpuMilliseconds });
   }
   return rows;
 };
 
 /** The service under load on the local gateway, and its functions without the gateway. */
-export const measureLoad = async () => {
-  const folder = mkdtempSync(join(tmpdir(), "load-"));
-  const service = await serve();
-  try {
-    const rows = await loadRows(service);
-    return { seconds: SECONDS, rows, handlers: await handlerRows(service, folder) };
-  } finally {
-    await service.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
-};
+export const measureLoad = () =>
+  inFolder(async (folder) => {
+    const service = await serve();
+    try {
+      const rows = await loadRows(service);
+      return { seconds: SECONDS, rows, handlers: await handlerRows(service, folder) };
+    } finally {
+      await service.stop();
+    }
+  });

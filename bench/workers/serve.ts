@@ -1,8 +1,7 @@
 import { startBenchService } from "../service.ts";
 
 /** Runs the service in its own process, apart from the load generator, until a message stops it. */
-const service = await startBenchService();
-const { stop, ...described } = service;
+const { stop, ...described } = await startBenchService();
 
 process.on("message", () => void stop().then(() => process.exit(0)));
 process.send?.(described);

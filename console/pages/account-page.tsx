@@ -3,13 +3,12 @@ import { AuditTable } from "../parts/audit-table.tsx";
 import { CustomerSection } from "../parts/customer-section.tsx";
 import { Entitlements, GrantsNothing, LastChange } from "../parts/entitlements.tsx";
 import { Loading, useCall } from "../parts/loading.tsx";
-import { accountOffers } from "../sandbox/offers.ts";
+import { accountOffers } from "../parts/offers.ts";
 import { Picture } from "../parts/picture.tsx";
 import { addressOf, type RouteTo } from "../route.ts";
 import { Search } from "../parts/search.tsx";
 import type { Answer } from "../server.ts";
-import { Told } from "../parts/told.tsx";
-import { counted, Time, Value } from "../parts/text.tsx";
+import { counted, statusText, Table, Time, Value } from "../parts/text.tsx";
 
 type Account = Answer<"account">;
 
@@ -36,6 +35,51 @@ const Pages = ({ account }: { readonly account: Account }) => {
         )}
       </ul>
     </nav>
+  );
+};
+
+/** Last version that was told of an account, and the messages that wait. */
+const Told = ({ told }: Pick<Account, "told">) => {
+  if (told === null) return <p>The application is told of no changes.</p>;
+  return (
+    <>
+      <p>
+        {told.version === 0 ? (
+          "Nothing was told yet."
+        ) : (
+          <>
+            Version {told.version}, told <Time at={told.toldAt} none="more than 30 days ago" />:{" "}
+            <Value>
+              {told.entitlements
+                ?.map(({ displayName, status }) => `${displayName} ${statusText(status)}`)
+                .join(", ") || "no entitlements"}
+            </Value>
+            .
+          </>
+        )}{" "}
+        {told.nextLookAt !== null && (
+          <>
+            It changes by itself at <Time at={told.nextLookAt} />.
+          </>
+        )}
+      </p>
+      <Table
+        caption="What waits"
+        headings={["Destination", "Version", "Since", "Tries", "Next try"]}
+        empty="The application has no destination."
+        rows={told.destinations.map(({ name, waiting }) =>
+          waiting === null
+            ? [name, "nothing waits", "", "", ""]
+            : [
+                name,
+                String(waiting.version),
+                <Time at={waiting.since} />,
+                String(waiting.tries),
+                <Time at={waiting.nextTryAt} none="at once" />,
+              ],
+        )}
+      />
+    </>
   );
 };
 
@@ -81,7 +125,7 @@ export const AccountPage = ({
                 moves and erasures.
               </p>
             ) : (
-              <Picture rows={read.picture} moment={read.moment} />
+              <Picture account={read} />
             )}
             <Pages account={read} />
             <h2>What was told</h2>
@@ -90,7 +134,7 @@ export const AccountPage = ({
             {read.customers.map((customer) => (
               <CustomerSection
                 key={customer.customerIdentifier}
-                account={read}
+                application={read.applicationIdentifier}
                 customer={customer}
                 changed={loaded.again}
               />

@@ -1,11 +1,11 @@
 import { Acts } from "../parts/act-dialog.tsx";
 import { AuditTable } from "../parts/audit-table.tsx";
 import { Loading, useCall } from "../parts/loading.tsx";
-import { applicationOffers, destinationOffers, keyOffer } from "../sandbox/offers.ts";
+import { applicationOffers, destinationOffers, keyOffer } from "../parts/offers.ts";
 import { addressOf, type RouteTo } from "../route.ts";
 import { Search } from "../parts/search.tsx";
 import type { Answer } from "../server.ts";
-import { counted, Identifier, Table, Time, Value } from "../parts/text.tsx";
+import { counted, Identifier, spaced, Table, Time, Value } from "../parts/text.tsx";
 
 type Application = Answer<"application">;
 type Destination = Application["destinations"][number];
@@ -24,9 +24,7 @@ const Sold = ({ application }: { readonly application: Application }) => (
       headings={["Product", "Store", "Grants", "Lasts"]}
       empty="The catalog is empty: no purchase grants anything."
       rows={application.products.map((product) => [
-        [product.productIdentifier, product.basePlanIdentifier, product.purchaseOptionIdentifier]
-          .filter(Boolean)
-          .join(" "),
+        spaced(product.productIdentifier, product.basePlanIdentifier, product.purchaseOptionIdentifier),
         product.store,
         product.grants.join(", ") || "nothing",
         product.accessDuration ?? "as the store says",

@@ -1,6 +1,6 @@
 import { Acts } from "../parts/act-dialog.tsx";
 import { Loading, useCall } from "../parts/loading.tsx";
-import { customerOffers } from "../sandbox/offers.ts";
+import { customerOffers } from "../parts/offers.ts";
 import { accountAddress, type RouteTo } from "../route.ts";
 import { Search } from "../parts/search.tsx";
 import { asserterText, Identifier, Table, Time, Value } from "../parts/text.tsx";

@@ -23,16 +23,16 @@ export interface Offer {
   readonly about: string;
   readonly fields?: readonly Field[];
   readonly act: Act;
-  /** Whether it takes something away, and asks before. */
+  /** Whether it takes something away: it needs a reason, and the command asks before. */
   readonly takesAway?: true;
 }
 
-export const REASON: Field = { name: "reason", label: "Reason, for the audit", isRequired: true };
+const REASON: Field = { name: "reason", label: "Reason, for the audit", isRequired: true };
 const BY: Field = { name: "by", label: "Who, for the audit", placeholder: "your user name" };
 
 type Step =
   | { readonly at: "filling"; readonly error: string | null }
-  | { readonly at: "asked"; readonly question: string }
+  | { readonly at: "asked"; readonly act: Act; readonly question: string }
   | { readonly at: "done"; readonly lines: readonly string[] };
 
 const LEAVE = { filling: "Cancel", asked: "No, change nothing", done: "Close" } as const;
@@ -54,32 +54,20 @@ const Fields = ({ fields }: { readonly fields: readonly Field[] }) => (
   </>
 );
 
-/** Runs an act: its fields, the command's question as on the command line, and what was done. */
-const ActDialog = ({
-  offer,
-  close,
-}: {
-  readonly offer: Offer;
-  readonly close: (wasDone: boolean) => void;
-}) => {
-  const fields = [...(offer.fields ?? []), BY];
-  const dialog = useRef<HTMLDialogElement>(null);
+/** Steps of an act: it is filled in, asked about as on the command line, and done. */
+const useAct = (offer: Offer, fields: readonly Field[]) => {
   const [step, setStep] = useState<Step>({ at: "filling", error: null });
   const [isBusy, setBusy] = useState(false);
-  const act = useRef<Act | null>(null);
-  useEffect(() => dialog.current?.showModal(), []);
-
-  const run = async (confirmed: string | undefined): Promise<void> => {
-    if (act.current === null) return;
+  const run = async (act: Act, confirmed?: string): Promise<void> => {
     setBusy(true);
     try {
       const { answer, warnings } = await callWithWarnings("act", {
-        act: act.current,
+        act,
         ...(confirmed !== undefined && { confirmed }),
       });
       setStep(
         answer.outcome === "asked"
-          ? { at: "asked", question: answer.question }
+          ? { at: "asked", act, question: answer.question }
           : { at: "done", lines: [...warnings, ...answer.progress, answer.text] },
       );
     } catch (error) {
@@ -89,15 +77,28 @@ const ActDialog = ({
     }
   };
   const submit = submitting((field) => {
-    if (step.at === "asked") return void run(step.question);
+    if (step.at === "asked") return void run(step.act, step.question);
     // An empty field is left out.
     const filledIn = fields.flatMap(({ name, isList }) => {
       const text = field(name);
       return text === "" ? [] : [[name, isList ? text.split(/[\s,]+/).filter(Boolean) : text]];
     });
-    act.current = { ...offer.act, ...Object.fromEntries(filledIn) };
-    return void run(undefined);
+    return void run({ ...offer.act, ...Object.fromEntries(filledIn) });
   });
+  return { step, isBusy, submit };
+};
+
+const ActDialog = ({
+  offer,
+  close,
+}: {
+  readonly offer: Offer;
+  readonly close: (wasDone: boolean) => void;
+}) => {
+  const fields = [...(offer.fields ?? []), ...(offer.takesAway ? [REASON] : []), BY];
+  const { step, isBusy, submit } = useAct(offer, fields);
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
   const goOn = step.at === "asked" ? "Yes, do it" : offer.takesAway ? "Show what it does" : offer.label;
   return (
     <dialog ref={dialog} aria-labelledby="act" onClose={() => close(step.at === "done")}>

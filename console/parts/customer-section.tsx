@@ -1,21 +1,14 @@
 import { Acts } from "./act-dialog.tsx";
-import { customerOffers } from "../sandbox/offers.ts";
+import { customerOffers } from "./offers.ts";
 import { addressOf } from "../route.ts";
 import type { Answer } from "../server.ts";
-import { asserterText, Identifier, Sentence, Table, Time, Value } from "./text.tsx";
+import { asserterText, Identifier, Sentence, spaced, statusText, Table, Time, Value } from "./text.tsx";
 
-type Account = Answer<"account">;
-type Customer = Account["customers"][number];
+type Customer = Answer<"account">["customers"][number];
 type Purchase = Customer["purchases"][number];
 
 /** A purchase with its lines, its renewal info, and when its store is asked. */
-const PurchaseDetails = ({
-  purchase,
-  asking,
-}: {
-  readonly purchase: Purchase;
-  readonly asking: readonly string[];
-}) => (
+const PurchaseDetails = ({ purchase }: { readonly purchase: Purchase }) => (
   <details>
     <summary>
       <Value>{`${purchase.lines.at(-1)?.productIdentifier ?? "no product"} `}</Value>
@@ -30,7 +23,7 @@ const PurchaseDetails = ({
       )}
     </p>
     <ul>
-      {[...purchase.why, ...asking].map((sentence) => (
+      {[...purchase.why, ...purchase.asking].map((sentence) => (
         <li key={sentence}>
           <Sentence>{sentence}</Sentence>
         </li>
@@ -53,8 +46,8 @@ const PurchaseDetails = ({
       headings={["Product", "Status", "Why", "From", "To", "Refunded", "Renews", "Verified"]}
       empty="Nothing is known of it."
       rows={purchase.lines.map((line) => [
-        [line.productIdentifier, line.basePlanIdentifier].filter(Boolean).join(" "),
-        (line.status ?? line.standing).replaceAll("_", " "),
+        spaced(line.productIdentifier, line.basePlanIdentifier),
+        statusText(line.status ?? line.standing),
         <Sentence>{line.why.join("; ")}</Sentence>,
         <Time at={line.startsAt} />,
         <Time at={line.endsAt} none="no end" />,
@@ -66,22 +59,16 @@ const PurchaseDetails = ({
   </details>
 );
 
-type Reference = Pick<Purchase, "store" | "environment" | "key">;
-
-const isSame = (a: Reference, b: Reference): boolean =>
-  a.store === b.store && a.environment === b.environment && a.key === b.key;
-
 /** A customer of an account, with the purchases of the page. */
 export const CustomerSection = ({
-  account,
+  application,
   customer,
   changed,
 }: {
-  readonly account: Account;
+  readonly application: string;
   readonly customer: Customer;
   readonly changed: () => void;
 }) => {
-  const { applicationIdentifier: application } = account;
   const { customerIdentifier } = customer;
   return (
     <section aria-label={`Customer ${customerIdentifier}`}>
@@ -101,7 +88,6 @@ export const CustomerSection = ({
         <PurchaseDetails
           key={`${purchase.store} ${purchase.environment} ${purchase.key}`}
           purchase={purchase}
-          asking={account.asking.find((asked) => isSame(asked, purchase))?.sentences ?? []}
         />
       ))}
       {customer.purchases.length === 0 && <p>No purchase.</p>}

@@ -1,9 +1,9 @@
 import type { Answer } from "../server.ts";
-import { Sentence, Status, Time, Value } from "./text.tsx";
+import { Sentence, spaced, statusText, Time, Value } from "./text.tsx";
 
 type Account = Answer<"account">;
 type Entitlement = Account["entitlements"][number];
-type Ending = Account["endings"][number];
+type Ending = Entitlement["endings"][number];
 
 /** Why access ended, in words that follow "gave access until …:". */
 const BECAUSE: Readonly<Record<Exclude<Ending["because"], "lasts" | "changed">, string>> = {
@@ -33,7 +33,7 @@ const EndingLine = ({ ending }: { readonly ending: Ending }) => {
   const { productIdentifier, basePlanIdentifier, store, environment, until, because } = ending;
   return (
     <li>
-      <Value>{[productIdentifier, basePlanIdentifier].filter(Boolean).join(" ")}</Value> ({store}
+      <Value>{spaced(productIdentifier, basePlanIdentifier)}</Value> ({store}
       {environment !== "production" && `, ${environment}`}){" "}
       {because === "lasts" ? "gives access" : until === null ? "gives no access" : "gave access"}
       {until !== null && (
@@ -55,14 +55,8 @@ const EndingLine = ({ ending }: { readonly ending: Ending }) => {
 };
 
 /** End of access: the latest of all purchases, whichever one the answer shows. */
-const Until = ({
-  entitlement,
-  last,
-}: {
-  readonly entitlement: Entitlement;
-  readonly last: Ending | undefined;
-}) => {
-  const { active, expiresAt } = entitlement;
+const Until = ({ entitlement: { active, expiresAt, endings } }: { readonly entitlement: Entitlement }) => {
+  const [last] = endings;
   const at = active ? expiresAt : (last?.until ?? expiresAt);
   if (at === null) return <>{active ? ", for ever" : ", no access"}</>;
   const isPaid = last?.because === "payment_failed";
@@ -80,14 +74,17 @@ export const Entitlements = ({ account }: { readonly account: Account }) =>
   ) : (
     <ul class="entitlements" aria-label="Entitlements">
       {account.entitlements.map((entitlement) => {
-        const endings = account.endings.filter((ending) => ending.entitlement === entitlement.identifier);
+        const { identifier, displayName, status, active, endings } = entitlement;
         return (
-          <li key={entitlement.identifier}>
+          <li key={identifier}>
             <strong>
-              <Value>{entitlement.displayName}</Value>
+              <Value>{displayName}</Value>
             </strong>{" "}
-            <Status status={entitlement.status} active={entitlement.active} />
-            <Until entitlement={entitlement} last={endings[0]} />
+            <span class={active ? "status active" : "status"}>
+              {active ? "● " : "○ "}
+              {statusText(status)}
+            </span>
+            <Until entitlement={entitlement} />
             <ul class="endings">
               {endings.map((ending, index) => (
                 <EndingLine key={index} ending={ending} />

@@ -1,9 +1,17 @@
 import * as Plot from "@observablehq/plot";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Answer } from "../server.ts";
-import { Table, Time, timeText } from "./text.tsx";
+import { spaced, Table, Time, timeText } from "./text.tsx";
 
-type Row = Answer<"account">["picture"][number];
+type Account = Answer<"account">;
+
+/** The lines of all purchases, each with its purchase's names. */
+const rowsOf = ({ customers }: Account) =>
+  customers.flatMap(({ purchases }) =>
+    purchases.flatMap(({ lines, ...purchase }) => lines.map((line) => ({ ...purchase, ...line }))),
+  );
+
+type Row = ReturnType<typeof rowsOf>[number];
 type Bar = Row["bars"][number];
 type Mark = Row["marks"][number];
 
@@ -35,98 +43,82 @@ const ROW_HEIGHT = 46;
 const DAY = 86_400_000;
 
 const labelOf = ({ store, environment, productIdentifier, basePlanIdentifier }: Row): string =>
-  [
+  spaced(
     productIdentifier,
     basePlanIdentifier,
     `(${store}${environment === "production" ? "" : `, ${environment}`})`,
-  ]
-    .filter(Boolean)
-    .join(" ");
+  );
 
 /** The last verification alone, and each other mark once. */
 const marksOf = (rows: readonly Row[]): readonly Mark[] => {
   const marks = rows.flatMap((row) => row.marks).toSorted((a, b) => (a.at < b.at ? -1 : 1));
-  const last = marks.findLast(({ kind }) => kind === "verified");
   const others = marks.filter(({ kind }) => kind !== "verified");
   const once = new Map(others.map((mark) => [`${mark.kind} ${mark.at}`, mark]));
-  return [...(last === undefined ? [] : [last]), ...once.values()];
+  return [...marks.filter(({ kind }) => kind === "verified").slice(-1), ...once.values()];
 };
 
-const lanesOf = (rows: readonly Row[]) => {
-  const groups = Map.groupBy(rows, (row) => JSON.stringify([row.key, labelOf(row)]));
-  return [...groups].map(([name, group]) => ({
-    name,
-    label: group.map(labelOf)[0] ?? "",
-    bars: group.flatMap(({ bars }) => bars),
-    marks: marksOf(group),
-  }));
+/** A lane for each product of a purchase, with what is drawn in it. */
+const drawnOf = (rows: readonly Row[]) => {
+  const lanes = [...Map.groupBy(rows, (row) => JSON.stringify([row.key, labelOf(row)]))];
+  return {
+    lanes: lanes.map(([lane, group]) => ({ lane, label: group.map(labelOf)[0] ?? "" })),
+    bars: lanes.flatMap(([lane, group]) =>
+      group.flatMap(({ bars }) => bars.map((bar) => ({ ...bar, lane }))),
+    ),
+    marks: lanes.flatMap(([lane, group]) => marksOf(group).map((mark) => ({ ...mark, lane }))),
+  };
 };
 
-type Lanes = ReturnType<typeof lanesOf>;
+type Drawn = ReturnType<typeof drawnOf>;
+type DrawnBar = Drawn["bars"][number];
+type DrawnMark = Drawn["marks"][number];
 
-const domainOf = (lanes: Lanes, now: number): readonly [number, number] => {
-  const times = lanes.flatMap(({ bars, marks }) => [
-    ...bars.flatMap(({ from, to }) => [Date.parse(from), ...(to === null ? [] : [Date.parse(to)])]),
-    ...marks.map(({ at }) => Date.parse(at)),
-  ]);
-  const [first, last] = [Math.min(now, ...times), Math.max(now, ...times)];
+const domainOf = ({ bars, marks }: Drawn, now: number): readonly [Date, Date] => {
+  const shown = [...bars.flatMap(({ from, to }) => [from, to ?? from]), ...marks.map(({ at }) => at)];
+  const times = [now, ...shown.map((time) => Date.parse(time))];
+  const [first, last] = [Math.min(...times), Math.max(...times)];
   const margin = Math.max(DAY, (last - first) * 0.06);
-  return [first - margin, last + margin];
+  return [new Date(first - margin), new Date(last + margin)];
 };
 
-const draw = (lanes: Lanes, moment: string, width: number): Element => {
+const draw = (drawn: Drawn, moment: string, width: number): Element => {
+  const { lanes, bars, marks } = drawn;
   const now = Date.parse(moment);
-  const [first, last] = domainOf(lanes, now);
-  const bars = lanes.flatMap((lane) =>
-    lane.bars.map((bar) => ({
-      ...bar,
-      lane: lane.name,
-      from: new Date(bar.from),
-      to: new Date(bar.to === null ? last : Date.parse(bar.to)),
-      isOpen: bar.to === null,
-      title: `${BARS[bar.kind][0]}: ${timeText(bar.from)} to ${bar.to === null ? "no end" : timeText(bar.to)}`,
-    })),
-  );
-  const marks = lanes.flatMap((lane) =>
-    lane.marks.map((mark) => ({
-      lane: lane.name,
-      at: new Date(mark.at),
-      sign: MARKS[mark.kind][0],
-      title: `${MARKS[mark.kind][1]}: ${timeText(mark.at)}`,
-    })),
-  );
+  const domain = domainOf(drawn, now);
+  const endOf = ({ to }: DrawnBar): Date => (to === null ? domain[1] : new Date(to));
   return Plot.plot({
     width,
     height: lanes.length * ROW_HEIGHT + 58,
     marginLeft: 14,
     marginRight: 14,
     marginTop: 34,
-    x: { type: "utc", domain: [new Date(first), new Date(last)], label: null, axis: "top", grid: true },
-    y: { type: "band", domain: lanes.map(({ name }) => name), axis: null, paddingInner: 0.1 },
+    x: { type: "utc", domain, label: null, axis: "top", grid: true },
+    y: { type: "band", domain: lanes.map(({ lane }) => lane), axis: null, paddingInner: 0.1 },
     style: { background: "transparent", fontSize: "12px", overflow: "hidden" },
     marks: [
       ...KINDS.map((kind) =>
         Plot.barX(
           bars.filter((bar) => bar.kind === kind),
           {
-            x1: "from",
-            x2: "to",
+            x1: ({ from }: DrawnBar) => new Date(from),
+            x2: endOf,
             y: "lane",
             fill: `url(#bar-${kind})`,
             stroke: "currentColor",
             strokeWidth: 0.8,
             insetTop: 19,
             insetBottom: 4,
-            title: "title",
+            title: ({ from, to }: DrawnBar) =>
+              `${BARS[kind][0]}: ${timeText(from)} to ${to === null ? "no end" : timeText(to)}`,
           },
         ),
       ),
       Plot.text(
-        bars.filter(({ isOpen }) => isOpen),
-        { x: "to", y: "lane", text: () => "▶", dx: 2, dy: 8, fill: "currentColor" },
+        bars.filter(({ to }) => to === null),
+        { x: endOf, y: "lane", text: () => "▶", dx: 2, dy: 8, fill: "currentColor" },
       ),
       Plot.text(lanes, {
-        y: "name",
+        y: "lane",
         text: "label",
         frameAnchor: "left",
         dy: -14,
@@ -145,10 +137,10 @@ const draw = (lanes: Lanes, moment: string, width: number): Element => {
         fontWeight: "bold",
       }),
       Plot.text(marks, {
-        x: "at",
+        x: ({ at }: DrawnMark) => new Date(at),
         y: "lane",
-        text: "sign",
-        title: "title",
+        text: ({ kind }: DrawnMark) => MARKS[kind][0],
+        title: ({ kind, at }: DrawnMark) => `${MARKS[kind][1]}: ${timeText(at)}`,
         dy: 8,
         fontSize: 15,
         fontWeight: "bold",
@@ -173,9 +165,9 @@ const Patterns = () => (
   </svg>
 );
 
-const Legend = ({ lanes }: { readonly lanes: Lanes }) => {
-  const kinds = new Set(lanes.flatMap(({ bars }) => bars.map(({ kind }) => kind)));
-  const signs = new Set(lanes.flatMap(({ marks }) => marks.map(({ kind }) => kind)));
+const Legend = ({ bars, marks }: Drawn) => {
+  const kinds = new Set(bars.map(({ kind }) => kind));
+  const signs = new Set(marks.map(({ kind }) => kind));
   return (
     <ul class="legend">
       {[...kinds].map((kind) => (
@@ -226,10 +218,12 @@ const withoutNames = (drawn: Element): Element => {
   return drawn;
 };
 
-export const Picture = ({ rows, moment }: { readonly rows: readonly Row[]; readonly moment: string }) => {
+export const Picture = ({ account }: { readonly account: Account }) => {
+  const { moment } = account;
   const holder = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
-  const lanes = lanesOf(rows);
+  const rows = useMemo(() => rowsOf(account), [account]);
+  const drawn = useMemo(() => drawnOf(rows), [rows]);
   useEffect(() => {
     const element = holder.current;
     if (element === null) return undefined;
@@ -238,8 +232,8 @@ export const Picture = ({ rows, moment }: { readonly rows: readonly Row[]; reado
     return () => watcher.disconnect();
   }, []);
   useEffect(() => {
-    if (width > 0) holder.current?.replaceChildren(withoutNames(draw(lanesOf(rows), moment, width)));
-  }, [rows, moment, width]);
+    if (width > 0) holder.current?.replaceChildren(withoutNames(draw(drawn, moment, width)));
+  }, [drawn, moment, width]);
   return (
     <figure aria-labelledby="picture">
       <figcaption id="picture">
@@ -252,7 +246,7 @@ export const Picture = ({ rows, moment }: { readonly rows: readonly Row[]; reado
         role="img"
         aria-label="Purchases over time; the table below says the same."
       />
-      <Legend lanes={lanes} />
+      <Legend {...drawn} />
       <PictureTable rows={rows} />
     </figure>
   );

@@ -29,8 +29,8 @@ export const Value = ({ children }: { readonly children: string }) => <bdi>{chil
 
 const ISO_TIME = /(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z)/;
 
-/** Statuses as the API spells them, among words. */
-const STATUS_WORD = /\b(?:billing_retry|grace_period)\b/g;
+/** A status of the API in words. */
+export const statusText = (status: string): string => status.replaceAll("_", " ");
 
 /** A sentence of the command line, its times and statuses as the page writes them. */
 export const Sentence = ({ children }: { readonly children: string }) => (
@@ -41,7 +41,7 @@ export const Sentence = ({ children }: { readonly children: string }) => (
         index % 2 === 1 ? (
           <Time key={index} at={part} />
         ) : (
-          part.replace(STATUS_WORD, (word) => word.replace("_", " "))
+          part.replace(/\b(?:billing_retry|grace_period)\b/g, statusText)
         ),
       )}
   </bdi>
@@ -61,6 +61,10 @@ export const Identifier = ({ children }: { readonly children: string }) => (
     <bdi>{children}</bdi>
   </code>
 );
+
+/** The parts that there are, with spaces between them. */
+export const spaced = (...parts: readonly (string | null | undefined)[]): string =>
+  parts.filter(Boolean).join(" ");
 
 export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : plural}`;
@@ -110,10 +114,3 @@ export const Table = ({
       </table>
     </div>
   );
-
-export const Status = ({ status, active }: { readonly status: string; readonly active: boolean }) => (
-  <span class={active ? "status active" : "status"}>
-    {active ? "● " : "○ "}
-    {status.replaceAll("_", " ")}
-  </span>
-);

@@ -3,57 +3,49 @@ import type { ConsoleSandbox } from "../../operator/console/calls.ts";
 import { submitting } from "../parts/form.ts";
 import { accountAddress } from "../route.ts";
 import { useRun } from "./run.tsx";
-import { buyAndLink, type Wanted } from "./sandbox.ts";
-import { PERIODS } from "./sandbox-words.ts";
+import { buyAndLink } from "./sandbox.ts";
 import type { Answer } from "../server.ts";
-import { Value } from "../parts/text.tsx";
+import { spaced, Value } from "../parts/text.tsx";
 
-type Application = Answer<"application">;
-
-const productsOf = ({ products }: Application) =>
-  products.map((product, index) => ({ ...product, value: String(index) }));
-
-const wantedOf = (field: (name: string) => string, application: Application): Wanted | null => {
-  const product = productsOf(application).find(({ value }) => value === field("product"));
-  return product === undefined
-    ? null
-    : {
-        store: product.store,
-        productIdentifier: product.productIdentifier,
-        basePlanIdentifier: product.basePlanIdentifier ?? "monthly",
-        period: field("period"),
-        environment: field("environment") === "sandbox" ? "sandbox" : "production",
-        account: field("account"),
-      };
-};
+const PERIODS: readonly (readonly [duration: string, name: string])[] = [
+  ["P1W", "a week"],
+  ["P1M", "a month"],
+  ["P3M", "three months"],
+  ["P1Y", "a year"],
+];
 
 export const Buy = ({
   sandbox,
-  application,
+  application: { products, iosStore, androidStore },
   account,
   changed,
 }: {
   readonly sandbox: ConsoleSandbox;
-  readonly application: Application;
+  readonly application: Answer<"application">;
   readonly account: string;
   readonly changed: () => void;
 }) => {
   const [linked, setLinked] = useState<string | null>(null);
-  const [product, setProduct] = useState("0");
-  // Only a subscription has a base plan.
-  const hasBasePlan = productsOf(application).some(
-    ({ value, basePlanIdentifier }) => value === product && basePlanIdentifier !== undefined,
-  );
+  const [chosen, choose] = useState(0);
+  const product = products[chosen];
   const { run, isBusy, outcome } = useRun(changed);
   const submit = submitting((field) => {
-    const wanted = wantedOf(field, application);
-    if (wanted === null) return;
+    if (product === undefined) return;
+    const { store, productIdentifier, basePlanIdentifier } = product;
+    const buyer = field("account");
     run(async () => {
-      const bundleIdentifier = application.iosStore[0]?.bundleIdentifier ?? "";
-      const packageName = application.androidStore[0]?.packageName ?? "";
-      await buyAndLink(sandbox, { bundleIdentifier, packageName }, wanted);
-      setLinked(wanted.account);
-      return `${wanted.productIdentifier} is bought, and linked to account ${wanted.account}.`;
+      await buyAndLink(sandbox, {
+        store,
+        bundleIdentifier: iosStore[0]?.bundleIdentifier ?? "",
+        packageName: androidStore[0]?.packageName ?? "",
+        productIdentifier,
+        basePlanIdentifier: basePlanIdentifier ?? "monthly",
+        period: field("period"),
+        environment: field("environment") === "sandbox" ? "sandbox" : "production",
+        account: buyer,
+      });
+      setLinked(buyer);
+      return `${productIdentifier} is bought, and linked to account ${buyer}.`;
     });
   });
   return (
@@ -67,10 +59,10 @@ export const Buy = ({
           </label>
           <label>
             Product
-            <select name="product" onChange={({ currentTarget }) => setProduct(currentTarget.value)}>
-              {productsOf(application).map(({ value, store, productIdentifier, basePlanIdentifier }) => (
-                <option key={value} value={value}>
-                  {[productIdentifier, basePlanIdentifier].filter(Boolean).join(" ")} ({store})
+            <select name="product" onChange={({ currentTarget }) => choose(currentTarget.selectedIndex)}>
+              {products.map(({ store, productIdentifier, basePlanIdentifier }, index) => (
+                <option key={index}>
+                  {spaced(productIdentifier, basePlanIdentifier)} ({store})
                 </option>
               ))}
             </select>
@@ -83,7 +75,8 @@ export const Buy = ({
                   subscription, {name}
                 </option>
               ))}
-              {!hasBasePlan && <option value="">bought once: a pass, or for ever</option>}
+              {/* Only a subscription has a base plan. */}
+              {!product?.basePlanIdentifier && <option value="">bought once: a pass, or for ever</option>}
             </select>
           </label>
           <label>

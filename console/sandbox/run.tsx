@@ -1,25 +1,26 @@
 import { useState } from "preact/hooks";
 import { sentenceOf } from "../server.ts";
 
+/** Runs one act at a time, and shows how it went. */
 export const useRun = (changed: () => void) => {
-  const [said, setSaid] = useState<{ readonly text: string; readonly isError: boolean } | null>(null);
+  const [result, setResult] = useState<{ readonly text: string; readonly isError: boolean } | null>(null);
   const [isBusy, setBusy] = useState(false);
   const run = (act: () => Promise<string>): void => {
     setBusy(true);
-    setSaid(null);
+    setResult(null);
     act()
       .then(
-        (text) => setSaid({ text, isError: false }),
-        (error: unknown) => setSaid({ text: sentenceOf(error), isError: true }),
+        (text) => setResult({ text, isError: false }),
+        (error: unknown) => setResult({ text: sentenceOf(error), isError: true }),
       )
       .finally(() => {
         setBusy(false);
         changed();
       });
   };
-  const outcome = said !== null && (
-    <p role={said.isError ? "alert" : "status"} class={said.isError ? "error" : ""}>
-      {said.text}
+  const outcome = result !== null && (
+    <p role={result.isError ? "alert" : "status"} class={result.isError ? "error" : ""}>
+      {result.text}
     </p>
   );
   return { run, isBusy, outcome };

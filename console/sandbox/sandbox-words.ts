@@ -52,10 +52,3 @@ export const needsProduct = (change: string): boolean => WITH_PRODUCT.has(change
 
 export const changesOf = (store: Store): readonly (readonly [change: string, words: string])[] =>
   Object.entries(CHANGES[store]);
-
-export const PERIODS: readonly (readonly [duration: string, name: string])[] = [
-  ["P1W", "a week"],
-  ["P1M", "a month"],
-  ["P3M", "three months"],
-  ["P1Y", "a year"],
-];

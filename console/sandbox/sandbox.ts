@@ -1,3 +1,5 @@
+import { decodeJwt } from "jose";
+import * as z from "zod/mini";
 import type { ConsoleSandbox } from "../../operator/console/calls.ts";
 import { needsProduct } from "./sandbox-words.ts";
 import { get, post } from "../server.ts";
@@ -10,44 +12,48 @@ export interface SoldPurchase {
   readonly products: readonly string[];
 }
 
-const record = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const iosSold = z.object({ purchases: z.array(z.object({ signedTransactions: z.array(z.string()) })) });
+const iosTransaction = z.object({ originalTransactionId: z.string(), productId: z.string() });
 
-const payloadOf = (jws: unknown): Readonly<Record<string, unknown>> => {
-  const part = String(jws).split(".")[1] ?? "";
-  const binary = atob(part.replaceAll("-", "+").replaceAll("_", "/"));
-  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
-  return record(JSON.parse(new TextDecoder().decode(bytes)));
+const items = z._default(z.array(z.object({ productId: z.string() })), []);
+const androidSold = z.object({
+  purchases: z.array(
+    z.object({
+      purchaseToken: z.string(),
+      purchase: z.object({ lineItems: items, productLineItem: items }),
+    }),
+  ),
+});
+
+/** @param sold products bought under each name */
+const purchasesOf = (
+  store: SoldPurchase["store"],
+  prefix: string,
+  sold: ReadonlyMap<string, readonly { readonly productId: string }[]>,
+): readonly SoldPurchase[] =>
+  [...sold].map(([name, items]) => ({
+    store,
+    path: `${prefix}/purchases/${encodeURIComponent(name)}`,
+    name,
+    products: [...new Set(items.map(({ productId }) => productId))],
+  }));
+
+const iosPurchases = async ({ iosStorePath }: ConsoleSandbox) => {
+  const { purchases } = iosSold.parse(await get(`${iosStorePath}/purchases`));
+  const transactions = purchases
+    .flatMap(({ signedTransactions }) => signedTransactions)
+    .map((jws) => iosTransaction.parse(decodeJwt(jws)));
+  const lineages = Map.groupBy(transactions, ({ originalTransactionId }) => originalTransactionId);
+  return purchasesOf("ios-store", iosStorePath, lineages);
 };
 
-const iosPurchases = async ({ iosStorePath }: ConsoleSandbox): Promise<readonly SoldPurchase[]> => {
-  const { purchases } = record(await get(`${iosStorePath}/purchases`));
-  return list(purchases).flatMap((person) => {
-    const payloads = list(record(person)["signedTransactions"]).map(payloadOf);
-    const lineages = Map.groupBy(payloads, ({ originalTransactionId }) => String(originalTransactionId));
-    return [...lineages].map(([lineage, transactions]) => ({
-      store: "ios-store" as const,
-      path: `${iosStorePath}/purchases/${encodeURIComponent(lineage)}`,
-      name: lineage,
-      products: [...new Set(transactions.map(({ productId }) => String(productId)))],
-    }));
-  });
-};
-
-const androidPurchases = async ({ androidStorePath }: ConsoleSandbox): Promise<readonly SoldPurchase[]> => {
-  const { purchases } = record(await get(`${androidStorePath}/purchases`));
-  return list(purchases).map((one) => {
-    const { purchaseToken, purchase } = record(one);
-    const { lineItems, productLineItem } = record(purchase);
-    const items = [...list(lineItems), ...list(productLineItem)].map(record);
-    return {
-      store: "android-store" as const,
-      path: `${androidStorePath}/purchases/${encodeURIComponent(String(purchaseToken))}`,
-      name: String(purchaseToken),
-      products: [...new Set(items.map(({ productId }) => String(productId)))],
-    };
-  });
+const androidPurchases = async ({ androidStorePath }: ConsoleSandbox) => {
+  const { purchases } = androidSold.parse(await get(`${androidStorePath}/purchases`));
+  const itemsOf = purchases.map(
+    ({ purchaseToken, purchase: { lineItems, productLineItem } }) =>
+      [purchaseToken, [...lineItems, ...productLineItem]] as const,
+  );
+  return purchasesOf("android-store", androidStorePath, new Map(itemsOf));
 };
 
 export const soldPurchases = async (sandbox: ConsoleSandbox): Promise<readonly SoldPurchase[]> => {
@@ -65,7 +71,10 @@ const personOf = async (account: string): Promise<string> => {
 };
 
 export interface Wanted {
-  readonly store: "ios-store" | "android-store";
+  readonly store: SoldPurchase["store"];
+  /** The application's bundle and package. */
+  readonly bundleIdentifier: string;
+  readonly packageName: string;
   readonly productIdentifier: string;
   readonly basePlanIdentifier: string;
   /** Duration of a subscription's period; empty: it is bought once. */
@@ -74,48 +83,38 @@ export interface Wanted {
   readonly account: string;
 }
 
-const link = async ({ apiKey }: ConsoleSandbox, store: Wanted["store"], body: object) =>
-  post(`/v1/customers/${store}/link`, body, { Authorization: `Bearer ${apiKey}` });
-
-export const buyAndLink = async (
-  sandbox: ConsoleSandbox,
-  apps: { readonly bundleIdentifier: string; readonly packageName: string },
-  { store, productIdentifier, basePlanIdentifier, period, environment, account }: Wanted,
-): Promise<unknown> => {
-  if (store === "ios-store") {
-    const bought = await post(`${sandbox.iosStorePath}/purchases`, {
-      bundleIdentifier: apps.bundleIdentifier,
+/** Buys in the store; resolves with the request that links it. */
+const buy = async ({ iosStorePath, androidStorePath }: ConsoleSandbox, wanted: Wanted): Promise<unknown> => {
+  const { bundleIdentifier, packageName, productIdentifier, basePlanIdentifier, period } = wanted;
+  const { environment, account: applicationAccountIdentifier } = wanted;
+  if (wanted.store === "ios-store")
+    return post(`${iosStorePath}/purchases`, {
+      bundleIdentifier,
       environment,
-      appTransactionIdentifier: await personOf(account),
-      applicationAccountIdentifier: account,
+      appTransactionIdentifier: await personOf(wanted.account),
+      applicationAccountIdentifier,
       transactions: [{ productIdentifier, ...(period === "" ? { type: "Non-Consumable" } : { period }) }],
     });
-    return link(sandbox, store, record(bought));
-  }
-  const productKind = period === "" ? "one_time_product" : "subscription";
-  const sold = await post(`${sandbox.androidStorePath}/purchases`, {
-    packageName: apps.packageName,
-    productKind,
+  const product =
+    period === ""
+      ? { packageName, productKind: "one_time_product", productIdentifier }
+      : { packageName, productKind: "subscription" };
+  const sold = await post(`${androidStorePath}/purchases`, {
+    ...product,
     productIdentifier,
     ...(period !== "" && { basePlanIdentifier, period }),
   });
-  return link(sandbox, store, {
-    packageName: apps.packageName,
-    purchaseToken: record(sold)["purchaseToken"],
-    productKind,
-    ...(period === "" && { productIdentifier }),
-    applicationAccountIdentifier: account,
-  });
+  const { purchaseToken } = z.object({ purchaseToken: z.string() }).parse(sold);
+  return { ...product, purchaseToken, applicationAccountIdentifier };
 };
+
+export const buyAndLink = async (sandbox: ConsoleSandbox, wanted: Wanted): Promise<unknown> =>
+  post(`/v1/customers/${wanted.store}/link`, await buy(sandbox, wanted), {
+    Authorization: `Bearer ${sandbox.apiKey}`,
+  });
 
 export const change = async (purchase: SoldPurchase, what: string, productIdentifier: string) =>
   post(purchase.path, { change: what, ...(needsProduct(what) && { productIdentifier }) });
 
 export const readClock = async ({ clockPath }: ConsoleSandbox): Promise<string> =>
-  String(record(await get(clockPath))["now"]);
-
-/** Moves the clock ahead by an ISO 8601 duration, or resets the local run. */
-export const moveClock = async (
-  { clockPath }: ConsoleSandbox,
-  move: { readonly advance: string } | { readonly reset: true },
-) => post(clockPath, move);
+  z.object({ now: z.string() }).parse(await get(clockPath)).now;

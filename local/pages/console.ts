@@ -26,7 +26,7 @@ interface LocalConsoleOptions {
 }
 
 /** Refuses everybody: a table on another machine may be a deployed one. */
-const closedGuard = (port: () => number): Guard => ({
+const closedGuard = (port: number): Guard => ({
   ...openGuard(port),
   refusal: () =>
     "The table is not on this machine, and is not shown without a token: the operator's command console shows it.",
@@ -59,7 +59,7 @@ export const createLocalConsole = (options: LocalConsoleOptions): Mount => {
     },
     // DynamoDB Local's index does not lag behind its table.
     effects: { now, wait: (milliseconds) => sleep(milliseconds), waitForIndex: () => Promise.resolve() },
-    guard: isAtHand(options.dynamoDbEndpoint) ? openGuard(() => port) : closedGuard(() => port),
+    guard: isAtHand(options.dynamoDbEndpoint) ? openGuard(port) : closedGuard(port),
     sandbox,
     requests,
     log,

@@ -10,7 +10,7 @@ const bundled = async (): Promise<string> => {
   // Loaded only by the console: no other command bundles.
   const { build } = await import("esbuild");
   const { outputFiles } = await build({
-    entryPoints: [`${PAGE}main.tsx`],
+    entryPoints: [`${PAGE}app.tsx`],
     bundle: true,
     minify: true,
     write: false,

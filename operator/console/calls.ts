@@ -58,12 +58,12 @@ export type CallOutput<Name extends CallName> = AsJson<Awaited<ReturnType<Calls[
 
 const isCall = (name: string): name is CallName => Object.hasOwn(CALLS, name);
 
-/** Answer of a call; null: there is no such call. */
+/** Status and body that a call is answered with. */
 export const runCall = async (context: ConsoleSession, name: string, body: unknown) => {
-  if (!isCall(name)) return null;
+  if (!isCall(name)) return { status: 404, body: { message: "There is no such call." } };
   const { input, run } = CALLS[name] as ReturnType<typeof call<unknown, unknown>>;
   const parsed = input.safeParse(body);
   return parsed.success
-    ? { outcome: "answered" as const, answer: await run(context, parsed.data) }
-    : { outcome: "refused" as const, message: z.prettifyError(parsed.error) };
+    ? { status: 200, body: { answer: await run(context, parsed.data) } }
+    : { status: 400, body: { message: z.prettifyError(parsed.error) } };
 };

@@ -1,6 +1,12 @@
 import { MINUTE } from "../../lib/duration.ts";
 import type { AccountReport } from "../../lib/administration/reports/account-report.ts";
-import { isRevoked, lineName, referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
+import {
+  byReference,
+  isRevoked,
+  lineName,
+  referenceText,
+  type Purchase,
+} from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { givesAccess, type Span } from "../../lib/entitlements/timeline.ts";
 
@@ -30,10 +36,11 @@ const INTENTS: ReadonlyMap<number | null, Because> = new Map([
 /** A product that starts within this time after another's end replaces it. */
 const AT_ONCE = MINUTE;
 
-/** Purchases of an account, by `referenceText`. */
-type Purchases = ReadonlyMap<string, Purchase>;
-
-const changedTo = ({ holding: { purchase }, line }: Span, end: Instant, purchases: Purchases) => {
+const changedTo = (
+  { holding: { purchase }, line }: Span,
+  end: Instant,
+  purchases: ReadonlyMap<string, Purchase>,
+) => {
   const { replacedBy: key } = purchase;
   const replacing = key === null ? undefined : purchases.get(referenceText({ ...purchase, key }));
   const next = [...purchase.lines, ...(replacing?.lines ?? [])].find(
@@ -58,7 +65,7 @@ const becauseOf = (spans: readonly Span[], { holding: { purchase }, line, produc
 };
 
 /** For each entitlement, the access that a line of a purchase gave, and its end; -Infinity: it gave none that is known. */
-const endedOf = (spans: readonly Span[], now: Instant, purchases: Purchases) => {
+const endedOf = (spans: readonly Span[], now: Instant, purchases: ReadonlyMap<string, Purchase>) => {
   const [first] = spans;
   const begun = spans.filter((span) => givesAccess(span) && span.from <= now);
   const end = Math.max(-Infinity, ...begun.map(({ to }) => to));
@@ -105,9 +112,7 @@ export const endingsOf = (
   timeline: readonly Span[],
   moment: Instant,
 ): readonly Ending[] => {
-  const purchases = new Map(
-    customers.flatMap((customer) => customer.purchases).map((one) => [referenceText(one), one]),
-  );
+  const purchases = byReference(customers.flatMap((customer) => customer.purchases));
   const ofLines = Map.groupBy(
     timeline,
     ({ holding, line }) => `${referenceText(holding.purchase)} ${lineName(line)}`,

@@ -49,9 +49,9 @@ const pageRefusal = (request: IncomingMessage, port: number): string | null =>
   hostRefusal(request, port) ?? otherPageRefusal(request) ?? formRefusal(request);
 
 /** Lets in every caller that reaches the port: for a local run, which has only its sandbox. */
-export const openGuard = (port: () => number): Guard => ({
+export const openGuard = (port: number): Guard => ({
   pagePath: `${CONSOLE_PATH}/`,
-  refusal: (request) => pageRefusal(request, port()),
+  refusal: (request) => pageRefusal(request, port),
   admit: () => null,
 });
 
@@ -71,23 +71,23 @@ const newSecret = (): string => randomBytes(32).toString("base64url");
  * sends a cookie to every port of a host: another user's server on another port gets it only at the path for which it
  * was set.
  */
-export const createTokenGuard = (port: () => number): Guard & { readonly token: string } => {
+export const createTokenGuard = (port: number): Guard & { readonly token: string } => {
   const token = newSecret();
   const session = newSecret();
   const pagePath = `${CONSOLE_PATH}/${newSecret()}/`;
   let isUsed = false;
-  const cookie = (): string => `console-${port()}=${session}`;
+  const cookie = `console-${port}=${session}`;
   return {
     token,
     pagePath,
     admit: (request, given) => {
-      if (hostRefusal(request, port()) !== null || isUsed || !isEqual(given, token)) return null;
+      if (hostRefusal(request, port) !== null || isUsed || !isEqual(given, token)) return null;
       isUsed = true;
-      return `${cookie()}; HttpOnly; SameSite=Strict; Path=${pagePath}`;
+      return `${cookie}; HttpOnly; SameSite=Strict; Path=${pagePath}`;
     },
     refusal: (request) =>
-      pageRefusal(request, port()) ??
-      (hasCookie(request, cookie())
+      pageRefusal(request, port) ??
+      (hasCookie(request, cookie)
         ? null
         : "The address of the console is used once, by one browser. Run the command again for another."),
   };

@@ -66,6 +66,19 @@ const sendJson = (response: ServerResponse, status: number, body: unknown): void
 const readJson = async (request: IncomingMessage): Promise<unknown> =>
   parseJson(await boundedText(request.iterator({ destroyOnReturn: false }), LARGEST_BODY));
 
+/** Streams the lines to a page until it closes. */
+const follow = (response: ServerResponse, lines: LiveLines): void => {
+  if (response.destroyed) return;
+  response.writeHead(200, { ...HEADERS, "Content-Type": "text/event-stream" });
+  response.write(": the requests so far\n\n");
+  const unfollow = lines.follow((line) => {
+    response.write(`data: ${JSON.stringify(line)}\n\n`);
+    // The page reconnects by itself and gets the latest lines.
+    if (response.writableLength > LARGEST_BACKLOG) response.destroy();
+  });
+  response.once("close", unfollow);
+};
+
 /** Serves the console at `/console`; returns false, without side effects, for other paths. */
 export const createConsole = (options: ConsoleOptions) => {
   const { connection, effects, guard, sandbox, requests, log } = options;
@@ -83,26 +96,12 @@ export const createConsole = (options: ConsoleOptions) => {
       const now = await connection.clock(effects.now);
       const session = openSession(connection, { ...effects, now }, (line) => void warnings.push(line));
       const answered = await runCall({ session, sandbox }, name, body);
-      if (answered === null) return sendJson(response, 404, { message: "There is no such call." });
-      if (answered.outcome === "refused") return sendJson(response, 400, { message: answered.message });
-      return sendJson(response, 200, { answer: answered.answer, warnings });
+      return sendJson(response, answered.status, { ...answered.body, warnings });
     } catch (error) {
       return sendJson(response, 422, { message: sentenceOf(error, connection) });
     } finally {
       for (const line of warnings) log(line);
     }
-  };
-
-  const follow = (response: ServerResponse, lines: LiveLines): void => {
-    if (response.destroyed) return;
-    response.writeHead(200, { ...HEADERS, "Content-Type": "text/event-stream" });
-    response.write(": the requests so far\n\n");
-    const unfollow = lines.follow((line) => {
-      response.write(`data: ${JSON.stringify(line)}\n\n`);
-      // The page reconnects by itself and gets the latest lines.
-      if (response.writableLength > LARGEST_BACKLOG) response.destroy();
-    });
-    response.once("close", unfollow);
   };
 
   const admit = (request: IncomingMessage, response: ServerResponse, token: string): void => {

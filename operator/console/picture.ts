@@ -1,6 +1,6 @@
-import type { AccountReport } from "../../lib/administration/reports/account-report.ts";
+import type { Asking } from "../../lib/administration/reports/asking.ts";
 import type { Status } from "../../lib/contract/schemas.ts";
-import { lineName, referenceText, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
+import { lineName, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { givesAccess, type Span } from "../../lib/entitlements/timeline.ts";
 import { timeOrNull } from "../text/answer.ts";
@@ -14,12 +14,12 @@ type BarKind =
 
 type MarkKind = "verified" | "refund" | "refund-reversed" | "replaced" | "asked-next";
 
-const marksOf = (purchase: Purchase, line: Line, askedAt: Instant | null) => {
+const marksOf = ({ replacedAt }: Pick<Purchase, "replacedAt">, line: Line, askedAt: Instant | null) => {
   const isReversed = line.revokedSince !== null && line.revokedAt === null && line.refundedQuantity === 0;
   const marks: readonly (readonly [MarkKind, Instant | null])[] = [
     ["verified", line.verifiedAt],
     [isReversed ? "refund-reversed" : "refund", line.revokedAt ?? line.revokedSince],
-    ["replaced", purchase.replacedAt],
+    ["replaced", replacedAt],
     ["asked-next", askedAt],
   ];
   return marks.flatMap(([kind, at]) => (at === null ? [] : [{ at: isoTime(at), kind }]));
@@ -47,38 +47,20 @@ const unmapped = ({ startsAt, endsAt, verifiedAt }: Line) => [
 ];
 
 /**
- * The shown purchases of an account over time: when each line gave or will give access, by the rules of the answer, and
- * when its store reported on it. Oldest first within a purchase. Pure.
+ * A purchase's lines with their picture over time: when each gave or will give access, by the rules of the answer, and
+ * when its store reported on it. Pure.
  *
- * @param shown keys of the purchases, by `referenceText`, in their order
+ * @param spans those of the purchase
  */
-export const pictureOf = (
-  { customers }: Pick<AccountReport, "customers">,
-  timeline: readonly Span[],
-  shown: readonly string[],
+export const pictureOf = <Pictured extends Line>(
+  purchase: Pick<Purchase, "replacedAt"> & { readonly lines: readonly Pictured[] },
+  spans: readonly Span[],
+  asking: Asking | undefined,
 ) => {
-  const asking = new Map(customers.flatMap((customer) => [...customer.asking]));
-  const purchases = customers.flatMap((customer) => customer.purchases);
-  const byReference = new Map(purchases.map((purchase) => [referenceText(purchase), purchase]));
-  const spansOf = Map.groupBy(timeline, ({ holding }) => referenceText(holding.purchase));
-  return shown.flatMap((reference) => {
-    const purchase = byReference.get(reference);
-    if (purchase === undefined) return [];
-    const next = asking.get(reference);
-    const askedAt = next?.outcome === "due" ? next.at : null;
-    const known = Map.groupBy(spansOf.get(reference) ?? [], ({ line }) => lineName(line));
-    return purchase.lines.map((line) => {
-      const spans = known.get(lineName(line));
-      return {
-        store: purchase.store,
-        environment: purchase.environment,
-        key: purchase.key,
-        productIdentifier: line.productIdentifier,
-        basePlanIdentifier: line.basePlanIdentifier,
-        transactionIdentifier: line.transactionIdentifier,
-        bars: spans?.flatMap(barOf) ?? unmapped(line),
-        marks: marksOf(purchase, line, askedAt),
-      };
-    });
-  });
+  const ofLines = Map.groupBy(spans, ({ line }) => lineName(line));
+  return purchase.lines.map((line) => ({
+    ...line,
+    bars: ofLines.get(lineName(line))?.flatMap(barOf) ?? unmapped(line),
+    marks: marksOf(purchase, line, asking?.outcome === "due" ? asking.at : null),
+  }));
 };

@@ -16,7 +16,7 @@ import { explain } from "../text/explanation.ts";
 import { requirePage, type Page } from "../text/page.ts";
 import { findApplication, readAccountIdentifier, readCustomerIdentifier } from "../commands/arguments.ts";
 import type { Session } from "../session.ts";
-import { endingsOf, type Ending } from "./endings.ts";
+import { endingsOf } from "./endings.ts";
 import { pictureOf } from "./picture.ts";
 
 const PURCHASES_ON_A_PAGE = 25;
@@ -25,6 +25,9 @@ const PURCHASES_ON_A_PAGE = 25;
 const ENDINGS_OF_AN_ENTITLEMENT = 5;
 
 const AUDIT_ENTRIES = 100;
+
+const newestOf = <Entry>(audit: readonly Entry[]): readonly Entry[] =>
+  audit.toReversed().slice(0, AUDIT_ENTRIES);
 
 /** Products without an entitlement, and entitlements that no product grants. */
 const nothingOf = ({ products, entitlements }: Awaited<ReturnType<typeof reportApplication>>["manifest"]) => {
@@ -70,15 +73,10 @@ export const readApplication = async (session: Session, identifier: string) => {
     scopes: SCOPES,
     credentials: credentials.map((credential) => credentialJson(credential, session.moment)),
     destinations: destinations.map((report) => destinationJson(report, session.moment)),
-    audit: audit.toReversed().slice(0, AUDIT_ENTRIES),
+    audit: newestOf(audit),
     auditEntries: audit.length,
   };
 };
-
-const fewOf = (endings: readonly Ending[]): readonly Ending[] =>
-  [...Map.groupBy(endings, ({ entitlement }) => entitlement).values()].flatMap((ofOne) =>
-    ofOne.slice(0, ENDINGS_OF_AN_ENTITLEMENT),
-  );
 
 export const readAccount = async (
   session: Session,
@@ -92,26 +90,31 @@ export const readAccount = async (
   const page: Page = { number: asked.page, size: PURCHASES_ON_A_PAGE };
   requirePage(page, countOf(explained));
   const json = accountJson(report, explained, moment, page);
+  const timeline = timelineOf(reportedHoldings(report.customers), application);
+  const spansOf = Map.groupBy(timeline, ({ holding }) => referenceText(holding.purchase));
+  const endings = Map.groupBy(endingsOf(report, timeline, moment), ({ entitlement }) => entitlement);
   const asking = new Map(report.customers.flatMap((customer) => [...customer.asking]));
-  const shown = json.customers.flatMap(({ purchases }) => purchases);
   const sought = await soughtAccount(session, application, account, report.customers);
   const audit = await auditEntriesOf(session, application);
-  const timeline = timelineOf(reportedHoldings(report.customers), application);
   return {
     ...json,
     page: asked.page,
-    endings: fewOf(endingsOf(report, timeline, moment)),
-    picture: pictureOf(report, timeline, shown.map(referenceText)),
-    asking: shown.map((purchase) => ({
-      store: purchase.store,
-      environment: purchase.environment,
-      key: purchase.key,
-      sentences: askingText(purchase, asking.get(referenceText(purchase)), moment),
+    entitlements: json.entitlements.map((entitlement) => ({
+      ...entitlement,
+      endings: endings.get(entitlement.identifier)?.slice(0, ENDINGS_OF_AN_ENTITLEMENT) ?? [],
     })),
-    audit: audit
-      .filter((entry) => isShown(sought, entry))
-      .toReversed()
-      .slice(0, AUDIT_ENTRIES),
+    customers: json.customers.map((customer) => ({
+      ...customer,
+      purchases: customer.purchases.map((purchase) => {
+        const reference = referenceText(purchase);
+        return {
+          ...purchase,
+          asking: askingText(purchase, asking.get(reference), moment),
+          lines: pictureOf(purchase, spansOf.get(reference) ?? [], asking.get(reference)),
+        };
+      }),
+    })),
+    audit: newestOf(audit.filter((entry) => isShown(sought, entry))),
   };
 };
 

@@ -24,11 +24,7 @@ import {
 } from "../../lib/customers/ios-store-customers.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { accountId } from "../../lib/identifiers.ts";
-import {
-  AT_ONCE,
-  createIosStoreVerifier,
-  type IosStoreVerifier,
-} from "../../lib/stores/ios-store/verifier.ts";
+import { AT_ONCE, createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { readAssembly } from "../../local/lambda/assembly.ts";
 import type { SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
@@ -38,51 +34,50 @@ import { watchChecks } from "../../testing/support/stores/signature-checks.ts";
 
 /** Counts that are the same on every machine. `npm run bench` measures times; no test asserts them. */
 
+let world: MeteredWorld;
+beforeAll(async () => {
+  world = await createMeteredWorld();
+});
+afterAll(() => world.remove());
+
 describe("signature checks", () => {
   const chain = newChain();
   const trust = { roots: new Set([fingerprintOf(chain.root)]), xcodeCertificates: new Set<string>() };
   const { signedTransactions } = signedRequest(newDevice(), separatePurchases(20), chain);
-
-  const checksOf = async (
-    act: (verifier: IosStoreVerifier) => Promise<{ readonly outcome: string }>,
-    { checks, done } = watchChecks(),
-    verifier = createIosStoreVerifier(checks),
-  ) => {
-    const before = sum(Object.values(done));
-    const certificates = jest.spyOn(X509Certificate.prototype, "verify");
-    try {
-      expect((await act(verifier)).outcome).toBe("verified");
-      return { payloads: sum(Object.values(done)) - before, certificates: certificates.mock.calls.length };
-    } finally {
-      certificates.mockRestore();
-    }
-  };
-  const verify = (compacts: readonly string[]) => (verifier: IosStoreVerifier) =>
-    verifier.verifyTransactions(compacts, trust, Date.now());
   const one = signedTransactions.slice(0, 1);
 
+  /** Counts what a new verifier checks for each of its calls. */
+  const counting = () => {
+    const { checks, done } = watchChecks();
+    const verifier = createIosStoreVerifier(checks);
+    return async (compacts: readonly string[]) => {
+      const before = sum(Object.values(done));
+      const certificates = jest.spyOn(X509Certificate.prototype, "verify");
+      const { outcome } = await verifier.verifyTransactions(compacts, trust, Date.now());
+      const counted = {
+        payloads: sum(Object.values(done)) - before,
+        certificates: certificates.mock.calls.length,
+      };
+      certificates.mockRestore();
+      expect(outcome).toBe("verified");
+      return counted;
+    };
+  };
+
   test("a known chain costs one check per transaction, none for certificates", async () => {
-    const watched = watchChecks();
-    const verifier = createIosStoreVerifier(watched.checks);
-    const first = await checksOf(verify(one), watched, verifier);
+    const checksOf = counting();
+    const first = await checksOf(one);
     expect(first.payloads).toBe(1);
     expect(first.certificates).toBeGreaterThanOrEqual(2);
-    const next = await checksOf(verify(signedTransactions), watched, verifier);
-    expect(next).toEqual({ payloads: 20, certificates: 0 });
+    expect(await checksOf(signedTransactions)).toEqual({ payloads: 20, certificates: 0 });
   });
   test("a request with an unknown chain verifies its certificates once", async () => {
-    const { certificates } = await checksOf(verify(one));
-    expect(await checksOf(verify(signedTransactions))).toEqual({ payloads: 20, certificates });
+    const { certificates } = await counting()(one);
+    expect(await counting()(signedTransactions)).toEqual({ payloads: 20, certificates });
   });
 });
 
 describe("requests and capacity units", () => {
-  let world: MeteredWorld;
-  beforeAll(async () => {
-    world = await createMeteredWorld();
-  });
-  afterAll(() => world.remove());
-
   const cost = async (act: () => Promise<unknown>) => {
     world.meter.take();
     await act();
@@ -144,12 +139,6 @@ describe("requests and capacity units", () => {
 });
 
 describe("a notification of a linked subscription that renewed", () => {
-  let world: MeteredWorld;
-  beforeAll(async () => {
-    world = await createMeteredWorld();
-  });
-  afterAll(() => world.remove());
-
   test.each([
     // The app transaction's identity is read too.
     [
@@ -192,16 +181,11 @@ describe("a notification of a linked subscription that renewed", () => {
 
 describe("a hostile body", () => {
   const TRANSACTIONS = 1000;
-  let world: MeteredWorld;
-  beforeAll(async () => {
-    world = await createMeteredWorld();
+  beforeAll(() => {
     jest.spyOn(process.stdout, "write").mockReturnValue(true);
     for (const level of ["info", "log"] as const) jest.spyOn(console, level).mockReturnValue();
   });
-  afterAll(async () => {
-    jest.restoreAllMocks();
-    await world.remove();
-  });
+  afterAll(() => jest.restoreAllMocks());
 
   test("costs fewer signature checks than an honest one, and no request", async () => {
     const request = signedRequest(newDevice(), renewals(TRANSACTIONS), world.chain);

@@ -27,11 +27,11 @@ describe("the console's guard", () => {
     ["an origin alone", "GET", { origin: "http://localhost:1" }, false],
     ["a page without an origin", "GET", { origin: "null" }, false],
   ])("%s", (_, method, headers, isAllowed) => {
-    const refusal = openGuard(() => 80).refusal(request(method, { host: "localhost", ...headers }));
+    const refusal = openGuard(80).refusal(request(method, { host: "localhost", ...headers }));
     expect(refusal === null).toBe(isAllowed);
   });
   test("asks for the cookie also of a link", () => {
-    const guard = createTokenGuard(() => 3000);
+    const guard = createTokenGuard(3000);
     expect(guard.refusal(request("GET", { host: "localhost:3000", ...opening }))).toMatch(/used once/);
   });
 });

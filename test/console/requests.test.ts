@@ -23,18 +23,19 @@ const lines: LiveLines = {
     };
   },
 };
+const server = createServer();
+const port = await listen(server, 0);
+afterAll(() => close(server));
 const pause = () => Promise.resolve();
 const handle = createConsole({
   connection: await connectTable("none", { AWS_ENDPOINT_URL_DYNAMODB: "http://127.0.0.1:1" }),
   effects: { now: Date.now, wait: pause, waitForIndex: pause },
-  guard: openGuard(() => port),
+  guard: openGuard(port),
   sandbox: null,
   requests: lines,
   log: () => undefined,
 });
-const server = createServer((request, response) => void handle(request, response));
-const port = await listen(server, 0);
-afterAll(() => close(server));
+server.on("request", handle);
 
 const follow = (): Socket => {
   const socket = connect(port, "127.0.0.1");

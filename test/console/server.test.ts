@@ -102,7 +102,7 @@ test.each([
   for (const name of ["start", "act"]) {
     const { status, text } = await ask("POST", `${page}api/${name}`, own, body);
     expect([name, status]).toEqual([name, 400]);
-    expect(JSON.parse(text)).toEqual({ message: expect.any(String) });
+    expect(JSON.parse(text)).toEqual({ message: expect.any(String), warnings: [] });
   }
   expect(Object.hasOwn(Object.prototype, "application")).toBe(false);
   expect((await call("start", {})).status).toBe(200);

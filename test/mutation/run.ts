@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { scoreOf } from "./score.ts";
+import type { PartialStrykerOptions, schema } from "@stryker-mutator/api/core";
 
 /**
  * `npm run test:mutation [part …] [file …]`: makes every small change to the rules of each part, or only to these files
@@ -45,16 +45,53 @@ const STRYKER = fileURLToPath(import.meta.resolve("@stryker-mutator/core")).repl
 /** Share of the counted changes below which a run fails. */
 const LOWEST_SCORE = 0.9;
 
+/** Options of each part. @see https://stryker-mutator.io/docs/stryker-js/configuration/ */
+const OPTIONS: PartialStrykerOptions = {
+  packageManager: "npm",
+  testRunner: "in-process",
+  plugins: ["./test/mutation/in-process-runner.ts"],
+  testRunnerNodeArgs: ["--disable-warning=ExperimentalWarning"],
+  ignorePatterns: ["/.ci", "/cdk.out", "/docs", "/reports"],
+  ignoreStatic: true,
+  coverageAnalysis: "perTest",
+  timeoutMS: 5000,
+  timeoutFactor: 2,
+  concurrency: 2,
+  reporters: ["json", "progress-append-only"],
+  tsconfigFile: "none: TypeScript 7 has no JavaScript API to rewrite one with",
+  cleanTempDir: "always",
+};
+
+const NOTICED = new Set<schema.MutantStatus>(["Killed", "Timeout", "RuntimeError"]);
+const UNNOTICED = new Set<schema.MutantStatus>(["Survived", "NoCoverage"]);
+
+/** Counts the changes of Stryker's report; those that no test noticed as text. */
+const scoreOf = ({
+  files,
+}: schema.MutationTestResult): { readonly noticed: number; readonly unnoticed: readonly string[] } => {
+  const mutants = Object.entries(files).flatMap(([path, file]) =>
+    file.mutants.map((mutant) => ({ path, ...mutant })),
+  );
+  return {
+    noticed: mutants.filter(({ status }) => NOTICED.has(status)).length,
+    unnoticed: mutants
+      .filter(({ status }) => UNNOTICED.has(status))
+      .map(
+        ({ path, location: { start }, mutatorName, replacement = "" }) =>
+          `${path}:${start.line}:${start.column} ${mutatorName} ${replacement.replaceAll(/\s+/g, " ").slice(0, 80)}`,
+      ),
+  };
+};
+
 const runPart = (name: keyof typeof PARTS, only: readonly string[]): string[] => {
   const { mutate, tests } = PARTS[name];
   const file = `reports/mutation-${name}.json`;
   mkdirSync(`${PROJECT}reports`, { recursive: true });
   const configuration = `${PROJECT}reports/stryker-${name}.json`;
-  const shared: unknown = JSON.parse(readFileSync(`${PROJECT}test/mutation/stryker.json`, "utf8"));
   writeFileSync(
     configuration,
     JSON.stringify({
-      ...Object(shared),
+      ...OPTIONS,
       mutate: only.length > 0 ? only : mutate,
       testFiles: globSync([...tests], { cwd: PROJECT }).sort(),
       jsonReporter: { fileName: file },

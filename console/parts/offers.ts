@@ -1,4 +1,4 @@
-import { REASON, type Offer } from "../parts/act-dialog.tsx";
+import type { Offer } from "./act-dialog.tsx";
 import type { Answer } from "../server.ts";
 
 export const customerOffers = (application: string, customer: string): readonly Offer[] => {
@@ -12,21 +12,19 @@ export const customerOffers = (application: string, customer: string): readonly 
     {
       label: "Unlink",
       about: "Takes the customer and its purchases away from its account.",
-      fields: [REASON],
       takesAway: true,
       act: { act: "customer unlink", ...of },
     },
     {
       label: "Move to another account",
       about: "Links the customer to another account, in one step.",
-      fields: [{ name: "to", label: "Account to move it to", isRequired: true }, REASON],
+      fields: [{ name: "to", label: "Account to move it to", isRequired: true }],
       takesAway: true,
       act: { act: "customer unlink", ...of },
     },
     {
       label: "Erase the customer",
       about: "Erases the customer with all purchases.",
-      fields: [REASON],
       takesAway: true,
       act: { act: "customer erase", ...of },
     },
@@ -37,14 +35,12 @@ export const accountOffers = (application: string, account: string): readonly Of
   {
     label: "Unlink what only clients claimed",
     about: "Unlinks the customers that no API key has linked.",
-    fields: [REASON],
     takesAway: true,
     act: { act: "account unlink", application, account, assertedBy: "client" },
   },
   {
     label: "Erase the account",
     about: "Erases every customer of the account, with all purchases.",
-    fields: [REASON],
     takesAway: true,
     act: { act: "account erase", application, account },
   },
