@@ -116,11 +116,11 @@ const statedPeriod = (renewal: Renewal, periods: readonly Dated[]): Dated | unde
     : last;
 };
 
-/** Whether one period ends where another begins: not by what was bought during a refund that was taken back since. */
-const isEndedBy = ({ line }: Dated, { startsAt }: Dated): boolean => {
+/** Whether another period ends this one: not what was bought within it during a refund that was taken back since. */
+const isEndedBy = ({ line, endsAt }: Dated, { startsAt }: Dated): boolean => {
   const { revokedSince, revokedAt, verifiedAt } = line;
   const isGivenBack = revokedSince !== null && revokedAt === null;
-  return !(isGivenBack && revokedSince <= startsAt && startsAt <= verifiedAt);
+  return startsAt >= endsAt || !(isGivenBack && revokedSince <= startsAt && startsAt <= verifiedAt);
 };
 
 /** Start of access. Of a renewal charged ahead, with nothing known before it, its signing: only what runs is renewed. */

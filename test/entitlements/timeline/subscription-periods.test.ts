@@ -176,6 +176,11 @@ describe("a period whose refund was taken back", () => {
   test("is ended by what was bought meanwhile, while it is refunded", () => {
     expect(endWith(-45, year(refunded(-50, -40)))).toBe(at(-45));
   });
+  test("is followed by what begins at its end, whenever it was signed again", () => {
+    const renewal = aRenewal({ periodEndsAt: at(0), isInBillingRetry: true, signedAt: at(1) });
+    const [ended] = periods([first(-30, 0, givenBack(-20, 1)), plus(0, 30)], { renewal });
+    expect(ended).toMatchObject({ cutAt: at(0), renewal: null });
+  });
 });
 
 const isInferred = (line: Line, from: number) =>

@@ -128,10 +128,19 @@ const byApp = (life: Life, times: readonly number[], revoked: boolean): Telling 
     deliveries
       .filter((one) => one.at <= moment && one.facts.some((fact) => fact.id === id))
       .map(({ at }) => at);
-  /** A refund of what the app held once is told where it holds it again; otherwise it matters to nobody. */
-  const isTold = ({ what, signedAt, id }: Happening, moment: number): boolean => {
-    const held = heldOf(id, moment);
-    return what !== "refund" || held.length === 0 || held.some((one) => one >= signedAt);
+  /** Whether a renewal info is about a period that the app may never have held. */
+  const isNamed = ({ factAt, at }: Happening, moment: number): boolean => {
+    const ends = factAt(at).purchases.flatMap(({ lines }) => lines.map(({ endsAt }) => endsAt));
+    return deliveries
+      .filter((one) => one.at <= moment)
+      .flatMap(({ facts }) => facts.flatMap(({ purchases }) => purchases))
+      .some(({ renewal }) => renewal !== null && ends.includes(renewal.periodEndsAt));
+  };
+  /** A refund is told where the app holds it. It matters to nobody if nothing told of what is refunded. */
+  const isTold = (happening: Happening, moment: number): boolean => {
+    const held = heldOf(happening.id, moment);
+    if (happening.what !== "refund" || held.some((one) => one >= happening.signedAt)) return true;
+    return held.length === 0 && !isNamed(happening, moment);
   };
   /** An app holds the latest period alone, which may be charged ahead: nothing tells of the one that runs. */
   const runsUnheld = ({ id }: Happening, moment: number): boolean =>

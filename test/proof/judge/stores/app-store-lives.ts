@@ -98,7 +98,9 @@ const refund = (course: Course, period: Period): void => {
 function begin(course: Course, period: Period): void {
   const { subscription, dice, rates } = course;
   const { from, to, chargedAt, product } = period;
-  const plan = (probability: number, act: () => void, until = to, after = from): void => {
+  // What recovers in its grace period begins before its charge.
+  const begun = Math.max(from, chargedAt + MINUTE);
+  const plan = (probability: number, act: () => void, until = to, after = begun): void => {
     if (dice.chance(probability)) course.plans.push({ at: dice.within(after, until), act });
   };
   const choose = (willRenew: boolean, into = subscription.next()): void => {
@@ -151,6 +153,8 @@ const goOn = (course: Course): boolean => {
   const ahead = dice.chance(rates.ahead) ? dice.within(MINUTE, DAY) : 0;
   const isFailing = dice.chance(rates.failure);
   goTo(course, isFailing ? period.to : period.to - ahead);
+  // The person may turn renewal on until the end: it is charged then.
+  if (!subscription.renews()) goTo(course, period.to);
   // A purchase has begun another period on the way.
   if (subscription.lastOf() !== period) return true;
   if (!subscription.renews()) {
@@ -160,7 +164,7 @@ const goOn = (course: Course): boolean => {
   }
   if (isFailing) return fail(course, period);
   begin(course, subscription.charge("renewal", subscription.next(), period.to, course.now));
-  if (ahead > 0 && dice.chance(rates.upgrade))
+  if (course.now < period.to && dice.chance(rates.upgrade))
     course.plans.push({ at: dice.within(course.now, period.to), act: () => upgrade(course) });
   goTo(course, period.to);
   return true;

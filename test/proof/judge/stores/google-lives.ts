@@ -72,7 +72,8 @@ const buy = (course: Course, product: GoogleProduct, until: number, old: Token |
   const item = anItem(product, Math.max(until, course.now + DAY));
   if (dice.chance(rates.pending)) {
     enter(course, token, "purchase", "PENDING", [anItem(product, null)]);
-    course.now += dice.within(MINUTE, 8 * HOUR);
+    const end = old === null ? Infinity : currentOf(old).end;
+    course.now = Math.min(end, course.now + dice.within(MINUTE, 8 * HOUR));
     if (dice.chance(0.3)) {
       enter(course, token, "change", "PENDING_PURCHASE_CANCELED");
       return null;
