@@ -130,11 +130,11 @@ const byApp = (life: Life, times: readonly number[], revoked: boolean): Telling 
       .map(({ at }) => at);
   /** Whether a renewal info is about a period that the app may never have held. */
   const isNamed = ({ factAt, at }: Happening, moment: number): boolean => {
-    const ends = factAt(at).purchases.flatMap(({ lines }) => lines.map(({ endsAt }) => endsAt));
+    const ends = new Set(factAt(at).purchases.flatMap(({ lines }) => lines.map(({ endsAt }) => endsAt)));
     return deliveries
       .filter((one) => one.at <= moment)
       .flatMap(({ facts }) => facts.flatMap(({ purchases }) => purchases))
-      .some(({ renewal }) => renewal !== null && ends.includes(renewal.periodEndsAt));
+      .some(({ renewal }) => renewal !== null && ends.has(renewal.periodEndsAt));
   };
   /** A refund is told where the app holds it. It matters to nobody if nothing told of what is refunded. */
   const isTold = (happening: Happening, moment: number): boolean => {
