@@ -80,6 +80,16 @@ describe("a subscription whose transactions carry two app transaction ids", () =
   });
 });
 
+test("purchases without an app transaction id are the person's once a backend links them", async () => {
+  const send = anApp();
+  const unnamed = [of("2", undefined)];
+  await send({ transactions: unnamed });
+  await send({ id: ACCOUNT, transactions: unnamed, account: "me" });
+  const person = await send({ id: ACCOUNT, transactions: [] });
+  expect(person).toMatchObject({ active: true });
+  expect(await send({ transactions: unnamed })).toEqual(person);
+});
+
 test("a stranger's transactions are refused together with the caller's own, and nothing is stored", async () => {
   const send = anApp();
   const stranger = await send({ id: OTHER, transactions: [of("9", OTHER)], account: "stranger" });

@@ -107,12 +107,15 @@ describe("the body", () => {
 
 describe("errors", () => {
   const body = JSON.stringify({ signedAppTransaction: "a.b.c", applicationAccountIdentifier: "a" });
-  test("a refusal has its code, its status, a message, and when to retry", async () => {
-    const failure = new ServiceError("STORE_UNAVAILABLE", { retryAfterSeconds: 30 });
+  test.each([
+    [{ retryAfterSeconds: 30 }, "30"],
+    [{}, "5"],
+  ])("a refusal has its code, its status, a message, and when to retry: %j", async (named, retryAfter) => {
+    const failure = new ServiceError("STORE_UNAVAILABLE", named);
     const { response, body: answer } = await link({ body }, failure);
     expect(response).toMatchObject({
       statusCode: 503,
-      headers: { "Content-Type": "application/json", "Retry-After": "30" },
+      headers: { "Content-Type": "application/json", "Retry-After": retryAfter },
     });
     expect(answer).toEqual({ error: "STORE_UNAVAILABLE", message: failure.message });
   });

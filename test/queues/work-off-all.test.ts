@@ -34,6 +34,19 @@ test("a queue that has more gets its next turn after all others", async () => {
   expect(starts.toSorted()).toEqual([NOW, NOW + 10 * SECOND]);
 });
 
+test("each queue has in time the first turn of a run", async () => {
+  const firsts = new Set<string | undefined>();
+  for (let minute = 0; minute < 9; minute += 1) {
+    const clock = createVirtualClock(NOW + minute * MINUTE);
+    const begun: string[] = [];
+    const beginning = (name: string) =>
+      aQueue(due(1), { clock, answer: () => (begun.push(name) > 0 ? DONE : BUSY) });
+    await workedOff({ a: beginning("a"), b: beginning("b"), c: beginning("c") }, 1);
+    firsts.add(begun[0]);
+  }
+  expect([...firsts].toSorted()).toEqual(["a", "b", "c"]);
+});
+
 test("no more queues are worked off at once than asked for", async () => {
   const clock = createVirtualClock(NOW);
   const queues = Array.from({ length: 5 }, () => aQueue(due(1), { clock }));

@@ -136,6 +136,13 @@ test("a replacement that was never paid has the older purchase asked about again
   expect(await verifiedAt()).toBeGreaterThan(before);
 });
 
+test("a link that Google refuses for a while says for how long", async () => {
+  const token = asked.buy();
+  asked.sandbox.failNext("publisher", { status: 503, headers: { "retry-after": "45" } });
+  const refused = { code: "STORE_UNAVAILABLE", retryAfterSeconds: 45 };
+  await expect(asked.link(token)).rejects.toMatchObject(refused);
+});
+
 test.each([403, 429])("a quota's %i is not of the purchase that was asked about", (status) => {
   const quota = { outcome: "unavailable", status, reason: "quotaExceeded", retryAt: null } as const;
   expect(isOfThisPurchase(quota)).toBe(false);

@@ -157,6 +157,18 @@ describe("the list of voided purchases", () => {
   });
 });
 
+test("each voided purchase is in time asked about first", async () => {
+  const tokens = ["first", "second", "third"];
+  const asked = new Set<string | undefined>();
+  for (let hour = 0; hour < 9; hour += 1) {
+    const swept = await aPackage(page(null, ...tokens));
+    for (const token of tokens) await swept.own(token);
+    await swept.sweep({}, { now: () => NOW + hour * HOUR });
+    asked.add(swept.asked[0]);
+  }
+  expect(asked).toEqual(new Set(tokens));
+});
+
 describe("a voided purchase", () => {
   const ONE_TIME: Partial<Line> = { nature: "consumable", endsAt: null, willRenew: null };
   const FULL: VoidedPurchase = { purchaseToken: TOKEN, fullyVoidedAt: NOW - HOUR };

@@ -111,6 +111,19 @@ describe("a list", () => {
   });
 });
 
+test("each application is in time the first of a run", async () => {
+  const [first, ...others] = [aName(), aName(), aName()];
+  const sweep = aSweep(first, ...others);
+  const begun = new Set<ApplicationId | undefined>();
+  for (let hour = 0; hour < 9; hour += 1) {
+    sweep.periods.length = 0;
+    await sweep.run();
+    begun.add(sweep.periods[0]?.[0]);
+    sweep.clock.now += HOUR;
+  }
+  expect(begun).toEqual(new Set([first, ...others]));
+});
+
 test("a failure of one application does not stop the others", async () => {
   const failure = new Error("The list cannot be read.");
   const [one, other] = [aName(), aName()];

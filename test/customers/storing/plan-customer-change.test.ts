@@ -130,6 +130,7 @@ describe("an acknowledgement", () => {
     acknowledgementDue: anAcknowledgement(other),
   });
   const replaced = mentionedPurchase(purchase, purchaseKey("2"));
+  const elsewhere = { ...fromGoogle().source, packageName: "com.example.other" };
 
   test.each<
     [
@@ -151,6 +152,20 @@ describe("an acknowledgement", () => {
     ["waits while its customer has no account", linked, [], false, [NOW], unlinked],
     ["waits while it has no customer", linked, [], false, [NOW], { survivor: null }],
     ["keeps its first due time", linked, [waiting], true, [since]],
+    [
+      "waits while the account has none of its products",
+      { ...linked, purchases: [android({ selectedProducts: [] })] },
+      [],
+      false,
+      [NOW],
+    ],
+    [
+      "stays due after an answer about another package",
+      { purchases: [later], origin: fromGoogle("the-token", { source: elsewhere }) },
+      [waiting],
+      false,
+      [since],
+    ],
     ["is done once a later answer has none", { purchases: [later] }, [waiting], false, [null]],
     ["is done once the same answer has none", { purchases: [purchase] }, [waiting], false, [null]],
     ["stays due after an earlier answer without lines", empty(NOW - 120_000), [waiting], false, [since]],

@@ -70,6 +70,8 @@ describe("passes of one product follow one another:", () => {
       .toSorted()
       .join(", ");
   const first = oneTime("1");
+  const copies = ["8", "9"].flatMap((id) => oneTime("1", { transactionIdentifier: id, event: "" }).lines);
+  const restored = oneTime("1", {}, { lines: copies });
 
   const second = (startsAt: number, more: Partial<Line> = {}, purchase: Partial<Purchase> = {}) =>
     oneTime("2", { startsAt: at(startsAt), ...more }, purchase);
@@ -83,6 +85,7 @@ describe("passes of one product follow one another:", () => {
 
   test.each<[rule: string, passes: readonly Purchase[], expected: string]>([
     ["three in a row", [first, second(0.25), third(0.5)], "1: 0–1, 2: 1–2, 3: 2–3"],
+    ["copies of one purchase once", [restored], "1: 0–1"],
     ["after a gap from its own purchase", [first, second(2)], "1: 0–1, 2: 2–3"],
     ["of one moment the smaller key first", [ninth, second(0, eighth)], "1: 0–1, 2: 1–2"],
     ["after all units", [oneTime("1", { quantity: 3 }), second(1)], "1: 0–3, 2: 3–4"],

@@ -70,6 +70,17 @@ describe("a subscription has one period at a time:", () => {
     expect(spans([first(-10, 20), ...copies])).toEqual(runs(expected));
   });
 
+  test.each<[rule: string, one: Partial<Line>, other: Partial<Line>, expected: Partial<Line>]>([
+    ["refunded under one id", refunded(-20), signed(-5), { revokedAt: at(-20) }],
+    ["extended under one id", {}, { endsAt: at(5), ...signed(-5) }, { endsAt: at(5) }],
+  ])("copies of one event are one period, %s", (_, one, other, expected) => {
+    const copies = [one, other].map((more) => ({ ...monthly, ...more }));
+    for (const some of [copies, copies.toReversed()]) {
+      const lines = some.map((copy, index) => ({ ...copy, transactionIdentifier: `${index}` }));
+      expect(periods(lines)).toMatchObject([{ line: expected }]);
+    }
+  });
+
   test.each([
     ["began strictly before it", -A_MILLISECOND, 0],
     ["did not begin with it", 0, 30],

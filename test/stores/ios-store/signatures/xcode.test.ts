@@ -1,4 +1,4 @@
-import { issueCertificate, TEMPLATES } from "../../../../sandbox/ios-store/certificates.ts";
+import { issueCertificate, marker, TEMPLATES } from "../../../../sandbox/ios-store/certificates.ts";
 import {
   makeChain,
   makeXcodeSigner,
@@ -62,6 +62,11 @@ describe("StoreKit testing in Xcode", () => {
   test.each([
     ["signed by another", "broken_chain", issueCertificate(TEMPLATES.xcode, xcode.certificate)],
     ["of P-384", "certificate_role", issueCertificate({ ...TEMPLATES.xcode, curve: "P-384" }, null)],
+    [
+      "with an extension that is not understood",
+      "certificate_extensions",
+      issueCertificate({ ...TEMPLATES.xcode, extensions: [marker("1.2.840.113635.100.6.99.1", true)] }, null),
+    ],
   ])("with a registered certificate %s: %s", (_, expected, certificate) => {
     const registered = trusting({ xcodeCertificates: [certificate] });
     expect(word(verifyChain(signerWith(certificate).x5c, registered))).toBe(expected);
