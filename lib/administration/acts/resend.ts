@@ -9,8 +9,13 @@ import {
   type FeedChange,
 } from "../../telling/change.ts";
 import type { DestinationReference } from "../../delivery/delivery-queue.ts";
-import { cursorOf, daysFrom, placeOfCursor, type FeedTable } from "../../telling/read-changes.ts";
-import { readChanges } from "../../telling/read-changes.ts";
+import {
+  cursorOf,
+  daysFrom,
+  placeOfCursor,
+  readChanges,
+  type FeedTable,
+} from "../../telling/read-changes.ts";
 import { AT_ONCE, sideBySide } from "../side-by-side.ts";
 
 export interface ToldVersion extends Pick<ChangeData, "version"> {

@@ -1,5 +1,9 @@
-import type { SigningChain } from "../../../sandbox/ios-store/signing.ts";
-import { makeChain, makeXcodeSigner, signJws } from "../../../sandbox/ios-store/signing.ts";
+import {
+  makeChain,
+  makeXcodeSigner,
+  signJws,
+  type SigningChain,
+} from "../../../sandbox/ios-store/signing.ts";
 import {
   APPLE_ID,
   anAppTransaction,
