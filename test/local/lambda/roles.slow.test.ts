@@ -56,9 +56,8 @@ const notify = async (enabled: boolean): Promise<void> => {
 };
 
 /**
- * Accesses that need what this test does not make: a store that does not answer the link (`test/functions/observability/log.test.ts` makes
- * it), another policy of transfers, an answer that names more than was known, or a service that notifications are forwarded to
- * (`test/functions/forwarding.test.ts`).
+ * Accesses that need what this test does not make: another policy of transfers, an answer that names more than was known,
+ * or a service that notifications are forwarded to (`test/functions/notifications/forwarding.test.ts`).
  */
 const SELDOM: ReadonlySet<string> = new Set([
   "DeliverMessages changes forward",
