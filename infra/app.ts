@@ -18,7 +18,7 @@ const cdkContext = (): z.infer<typeof cdkJson>["context"] =>
 const context = z.record(z.string(), z.unknown());
 
 interface AppOptions {
-  /** Of the assembly; unset: the one that the CDK CLI sets. */
+  /** Folder of the assembly; unset: the one that the CDK CLI sets. */
   readonly outputFolder?: string;
   /** Unset: those in `functions/`. */
   readonly moduleOf?: ModuleOf;

@@ -10,7 +10,7 @@ class MasterSecretError extends Error {
 }
 
 /**
- * From it destinations' secrets are derived. It never changes. A failed reading is repeated at the next call.
+ * The secret from which those of destinations are derived. It never changes. A failed reading is repeated at the next call.
  *
  * @throws MasterSecretError where there is no such secret, or the function may not read it
  */

@@ -6,6 +6,7 @@ import type { UngrantedProduct } from "../../lib/entitlements/ungranted.ts";
 import type { Failure } from "../../lib/stores/android-store/failure.ts";
 import type { PushTokenRejection } from "../../lib/stores/android-store/push-token.ts";
 import type { Rejection } from "../../lib/stores/ios-store/signatures/verdict.ts";
+import type { StoreFailure } from "../../lib/stores/store-client.ts";
 import { count, time } from "./metrics.ts";
 
 interface Observations {
@@ -27,7 +28,7 @@ interface Observations {
 
 const PRODUCTS_LOGGED = 10;
 
-/** Of each request that is under way. Other invocations have none, and keep nothing. */
+/** Observations of each request that is under way. Other invocations have none, and keep nothing. */
 const requests = new AsyncLocalStorage<{ observations: Observations }>();
 
 /** A handler whose requests have observations, each its own. */
@@ -45,13 +46,10 @@ const keep = (more: Observations): void => {
   if (request !== undefined) request.observations = { ...request.observations, ...more };
 };
 
-/** The store's failure: HTTP status and one-word reason; null: none. */
-interface StoreFailure {
-  readonly status: number | null;
-  readonly reason: string | null;
-}
+/** HTTP status and one-word reason of a store's answer; null: none. */
+type StoreReply = Pick<StoreFailure, "status" | "reason">;
 
-const keepFailure = ({ status, reason }: StoreFailure): void =>
+const keepReply = ({ status, reason }: StoreReply): void =>
   keep({
     ...(status !== null && { storeStatus: status }),
     ...(reason !== null && { storeReason: reason }),
@@ -83,17 +81,17 @@ export const observer = {
     store: Store,
     outcome: "answered" | "unavailable" | "credential-rejected",
     milliseconds: number,
-    failure: StoreFailure,
+    reply: StoreReply,
   ): void => {
     keep({ storeMilliseconds: milliseconds });
-    keepFailure(failure);
+    keepReply(reply);
     if (outcome === "answered") time("storeLatency", milliseconds, { store });
     else countStoreError(store, outcome);
   },
   /** Google did not accept an acknowledgement. */
-  acknowledgementDue: (because: Failure["outcome"], failure: StoreFailure): void => {
+  acknowledgementDue: (because: Failure["outcome"], reply: StoreReply): void => {
     keep({ acknowledgementDue: true });
-    keepFailure(failure);
+    keepReply(reply);
     // The queue has its own metrics, but none for a credential that may read but not acknowledge.
     if (because === "credential-rejected") countStoreError("android-store", because);
   },

@@ -36,7 +36,7 @@ export const applicationsOf = ({ table }: ServiceConfiguration) => {
 /** Time after which a run that a slow store or destination holds up looks at the others again. */
 const HELD_UP_MILLISECONDS = 1000;
 
-/** Of a run that works off queues. */
+/** Effects of a run that works off queues. */
 export const runOf = ({ now, onFailure }: Upkeep) => ({
   newWorker: uuid,
   now,

@@ -78,8 +78,7 @@ const entryAbout = async (
   application: ApplicationId,
   action: AuditAction,
   authority: Authority,
-  accounts: readonly AccountId[],
-  about: AuditSubject,
+  { accounts, ...about }: Omit<AuditSubject, "accounts"> & { readonly accounts: readonly AccountId[] },
 ): Promise<Audited> =>
   auditEntry(action, now(), authority, { ...about, accounts: await hashAccounts(application, accounts) });
 
@@ -120,7 +119,7 @@ export const unlinkCustomer = async (
       const about = { customer: identifier, what: [isThere ? "completes an interrupted move" : linked] };
       const accounts = [...new Set([link?.account, to].filter((account) => account != null))];
       const action = to === null ? "unlink" : "move";
-      const act = await entryAbout(operations, application, action, authority, accounts, about);
+      const act = await entryAbout(operations, application, action, authority, { ...about, accounts });
       begun = { from: link?.account ?? null, audited: act };
     }
     const { from, audited: act } = begun;
@@ -152,7 +151,7 @@ const endCustomer = (
     if (of !== undefined && account !== of) return null;
     const about = { customer: identifier };
     const accounts = account === null ? [] : [account];
-    const act = await entryAbout(operations, application, "erase", authority, accounts, about);
+    const act = await entryAbout(operations, application, "erase", authority, { ...about, accounts });
     const written = await operations.table.end(application, stored, act);
     return written === "conflict" ? written : { identifier, account, wasThere: true };
   });
@@ -235,7 +234,7 @@ export const forgetAccountRequests = (
   authority: Authority,
 ): Promise<number> =>
   operations.forgetRequests(application, { customers: [], account }, async () => {
-    const about = { what: ["begun: pending store requests of the account"] };
-    const act = await entryAbout(operations, application, "erase", authority, [account], about);
+    const about = { accounts: [account], what: ["begun: pending store requests of the account"] };
+    const act = await entryAbout(operations, application, "erase", authority, about);
     await operations.audit.record(application, act);
   });

@@ -173,7 +173,11 @@ const readRefreshes = async (
 
 const BETWEEN_LOOKS = SECOND;
 
-/** Waits until the queued purchases were asked about, so long at most, or until no queue can be worked off by then. */
+/**
+ * Waits until the queued purchases were asked about, or no queue can be worked off in time.
+ *
+ * @param milliseconds longest wait; 0: none
+ */
 export const awaitRefreshes = async (
   refreshing: Refreshing,
   application: Application,

@@ -45,7 +45,7 @@ export interface AcknowledgementReport {
 export interface AskReport {
   readonly asked: number;
   readonly failed: number;
-  /** Age of the oldest due production question, save in queues that a rejected credential pauses; 0: none. */
+  /** Age in milliseconds of the oldest due production question, save in queues that a rejected credential pauses; 0: none. */
   readonly oldest: number;
   readonly paused: readonly PausedQueue[];
   readonly acknowledgements: AcknowledgementReport;
@@ -221,12 +221,13 @@ export const askDuePurchases = async (run: AskRun, until: Instant): Promise<AskR
   const queues = new Map<string, QueueContext>();
   const turnsOf = (application: Application) =>
     askQueuesOf(application, run.store).map((reference) => {
-      const [name, queue] = [storeText(reference), { run, progress, application, reference }];
+      const name = storeText(reference);
+      const queue = { run, progress, application, reference };
       queues.set(name, queue);
       return [name, turnOf(workOn(queue), run)] as const;
     });
   const left = await workOffApplications(run, turnsOf, { atOnce: QUEUES_AT_ONCE, until });
-  const waiting = [...left].flatMap(([name, { state }]) => (state === "waiting" && queues.get(name)) || []);
-  await Promise.all(waiting.map(async (queue) => reportWaiting(queue).catch(run.onFailure)));
+  const waiting = [...queues].filter(([name]) => left.get(name)?.state === "waiting");
+  await Promise.all(waiting.map(async ([, queue]) => reportWaiting(queue).catch(run.onFailure)));
   return progress;
 };

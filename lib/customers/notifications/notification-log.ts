@@ -10,7 +10,7 @@ export interface LastNotification extends StoreInEnvironment {
 }
 
 export interface NotificationTimes {
-  /** Stores the time, unless the stored one is later or less than {@link STEP_MILLISECONDS} earlier; the stored one. */
+  /** Stores the time, unless the stored one is later or less than {@link STEP_MILLISECONDS} earlier. Returns the stored time. */
   raise(store: StoreInEnvironment, signedAt: Instant): Promise<Instant>;
   ofApplication(application: ApplicationId): Promise<readonly LastNotification[]>;
   all(): Promise<readonly LastNotification[]>;

@@ -266,7 +266,7 @@ const storeOwn = async (
  * Resolves the owner of the facts and stores them: two reads, and one transaction or none if all is known. Under
  * contention it reads and decides again.
  *
- * @param learn called once, before the purchases are written
+ * @param learn called once, before the purchases are written; null: nothing is looked up
  * @throws ServiceError `CUSTOMER_NOT_FOUND`; `TOO_MANY_REQUESTS` if every attempt conflicts; what `learn` throws
  */
 export const storeFacts = async (

@@ -155,6 +155,9 @@ export const createAndroidStore = (options: StoreClientOptions): AndroidStore =>
     voidedPurchases: async (androidPackage, period, page) => {
       const call = listVoided(androidPackage, period, page);
       const result = await publisher.call(androidPackage.credential, call);
+      // A list refuses no purchase.
+      if (result.outcome === "rejected" || result.outcome === "gone")
+        return unavailable(result.reason, result.status);
       if (result.outcome !== "answered") return result;
       const { data } = voidedAnswer().safeParse(result.body);
       return data === undefined ? malformedAnswer : { outcome: "answered", ...data };

@@ -209,3 +209,13 @@ test("a product that is not in the purchase is rejected", async () => {
   const rejected = { outcome: "rejected", reason: "productNotInPurchase" };
   expect(await local.store().lookUp(local.androidPackage, request)).toMatchObject(rejected);
 });
+
+test.each([google(400, "invalid"), google(410, "purchaseTokenNoLongerValid")])(
+  "the list of voided purchases refuses none: %j",
+  async (fault) => {
+    local.sandbox.failNext("publisher", fault);
+    const period = { from: NOW, to: NOW + 1 };
+    const answer = await local.store().voidedPurchases(local.androidPackage, period, null);
+    expect(answer).toMatchObject({ outcome: "unavailable" });
+  },
+);

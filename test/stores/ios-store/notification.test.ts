@@ -120,6 +120,7 @@ describe("the parts of a notification", () => {
   };
 
   const newType = aTransaction({ type: "Something New" });
+  const newForm = aTransaction({ transactionId: undefined, signedDate: undefined, environment: "New" });
   const newInfo = aRenewalInfo({ autoRenewStatus: undefined });
   const app = { signedAppTransaction: signed(anAppTransaction()) };
   const [transaction, renewalInfo] = [asSigned(), aVerifiedRenewalInfo()];
@@ -130,6 +131,11 @@ describe("the parts of a notification", () => {
     ["an app transaction", [null, null, app], { appTransaction: aVerifiedAppTransaction() }],
     ["new renewal info", [aTransaction(), newInfo], { transaction, notUnderstood: ["renewal info"] }],
     ["a fifth type of product", [newType, aRenewalInfo()], { renewalInfo, notUnderstood: ["transaction"] }],
+    [
+      "a new form, without a time",
+      [newForm, aRenewalInfo()],
+      { renewalInfo, notUnderstood: ["transaction"] },
+    ],
     [
       "each in the other's place",
       [aRenewalInfo(), aTransaction()],

@@ -47,6 +47,9 @@ const readPayload = <Payload>(
   moment: Instant,
 ): Verdict<Payload & Signed> => {
   if (kind.lacks.some((field) => Object.hasOwn(payload, field))) return rejected("wrong_kind");
+  // First, as a notification's part in an unknown form is left out, and not refused.
+  const fields = kind.schema().safeParse(payload);
+  if (!fields.success) return rejected("malformed_payload");
 
   const name = kind.environment(payload);
   const environment = ENVIRONMENTS[chain.signer].get(name);
@@ -57,9 +60,6 @@ const readPayload = <Payload>(
   const signedAt = chain.signer === "xcode" && typeof written === "number" ? Math.floor(written) : written;
   if (!isInstant(signedAt) || signedAt > moment + SKEW_MILLISECONDS) return rejected("signing_time");
   if (signedAt < chain.notBefore || signedAt > chain.notAfter) return rejected("outside_validity");
-
-  const fields = kind.schema().safeParse(payload);
-  if (!fields.success) return rejected("malformed_payload");
   return verified({
     ...fields.data,
     environment,
