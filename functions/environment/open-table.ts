@@ -8,7 +8,7 @@ import type { Table } from "../../lib/table/dynamodb/table.ts";
  * From two seconds on, the SDK's timer has two steps, so a pause of this process alone ends no attempt.
  */
 const CONNECT_WITHIN_MILLISECONDS = 2_500;
-/** Of each attempt, connection included: three end after 15 s, within the 28 s of the functions that write. */
+/** Timeout of each attempt, connection included: three end after 15 s, within the 28 s of the functions that write. */
 const ANSWER_WITHIN_MILLISECONDS = 5_000;
 
 /** Region, credentials and endpoint come from the AWS SDK's environment. */

@@ -14,14 +14,11 @@ const standIn = (name: string): string => fileURLToPath(new URL(`stand-ins/${nam
 
 /**
  * esbuild options for one function.
- *
  * - CommonJS from the packages' ES modules starts fastest: 44 ms against 62 ms for the document client.
- * - No source map (30 ms at start) and no kept names (10 ms). `npm run source-location` rebuilds the map from the
- *   deployed commit.
- * - ASCII alone: one character beyond Latin-1 makes V8 keep and scan the whole bundle at two bytes a character.
- * - The SDK's `import()` becomes `require`: `node:http` as an ES module loads all of Node's `fetch`, for `WebSocket`.
- * - The SDK's event-stream code is left out, as no operation here needs it. To load it lazily, esbuild would wrap every
- *   module that it shares with the rest in a function.
+ * - No source map (30 ms; `npm run source-location` rebuilds it) and no kept names (10 ms).
+ * - ASCII alone: one character beyond Latin-1 makes V8 scan the whole bundle at two bytes a character.
+ * - `import()` becomes `require`: `node:http` as an ES module loads all of Node's `fetch`.
+ * - The SDK's event streams, which nothing here uses, are left out.
  */
 export const BUNDLING = {
   absWorkingDir: PROJECT,

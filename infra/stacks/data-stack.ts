@@ -82,7 +82,7 @@ const newMasterSecret = (scope: Construct, parameters: Parameters): Secret => {
   return secret;
 };
 
-/** What must not be lost, and deploying the service does not touch. A creation that fails leaves nothing behind. */
+/** Table and secret that must not be lost: deploying the service does not touch them. A failed creation leaves nothing. */
 export class DataStack extends Stack {
   constructor(
     scope: Construct,

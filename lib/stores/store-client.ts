@@ -91,7 +91,7 @@ interface Result {
   readonly retryAt?: Instant | null;
 }
 
-/** What is malformed will be the same again. */
+/** Whether a retry may succeed. A malformed answer would be the same again. */
 const mayPass = (result: Result): boolean =>
   result.outcome === "unavailable" && result.retryAt === null && result !== malformedAnswer;
 

@@ -70,7 +70,8 @@ const LIMIT = 100;
 const BYTES = 4_000_000;
 
 /**
- * Changes after a place, or from the oldest kept (null), up to another. A read may see part of a transaction: those after a gap are left for later.
+ * Changes after a place, or from the oldest kept (null), up to another. A read may see part of a transaction: changes
+ * after a gap are left for later.
  *
  * @throws ServiceError `CURSOR_EXPIRED` where the gap begins before the first of the days
  */

@@ -6,7 +6,7 @@ import { ACCOUNT } from "../lambda/assembly.ts";
 const NOT_PASSED_ON =
   /^(?:connection|content-length|expect|keep-alive|proxy-auth\w+|te|trailer|transfer-encoding|upgrade)$/i;
 
-/** What an event takes of a request. */
+/** Parts of a request that its event has. */
 export interface ProxiedRequest {
   /** Names and values in turn, as sent. */
   readonly rawHeaders: readonly string[];

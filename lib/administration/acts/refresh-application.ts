@@ -23,18 +23,18 @@ const createSchedule = (from: Instant) => {
   };
 };
 
-const noRefresh = () => ({
-  customers: 0,
-  queued: 0,
-  alreadyQueued: 0,
+interface Counts {
+  customers: number;
+  queued: number;
+  alreadyQueued: number;
   /** Purchases that their store reported at or after `since`. */
-  recent: 0,
+  recent: number;
   /** Purchases that are not asked about, by store and reason. */
-  notAsked: new Array<{ readonly store: Store; readonly because: NotAskedReason; count: number }>(),
+  readonly notAsked: { readonly store: Store; readonly because: NotAskedReason; count: number }[];
   /** Due time of the last question; null: none is queued. */
-  until: null as Instant | null,
-});
-export type ApplicationRefresh = Readonly<ReturnType<typeof noRefresh>>;
+  until: Instant | null;
+}
+export type ApplicationRefresh = Readonly<Counts>;
 
 /**
  * Queues the purchases of all customers, at the pace of the service. To resume, repeat it with the same `since`: purchases
@@ -50,7 +50,14 @@ export const queueApplication = async (
   const { identifier } = application;
   const nextSlot = createSchedule(now());
   const queue = createQueueing(refreshing, application);
-  const done = noRefresh();
+  const done: Counts = {
+    customers: 0,
+    queued: 0,
+    alreadyQueued: 0,
+    recent: 0,
+    notAsked: [],
+    until: null,
+  };
 
   const queueNext = async (found: StoredPurchase): Promise<void> => {
     const { store } = found.purchase;

@@ -6,7 +6,7 @@ import type { AccountId } from "../../identifiers.ts";
 
 export const sha256 = (text: string): string => hash("sha256", text, "hex");
 
-/** Name by which a store is asked about a purchase. A legacy `receipt` holds a transaction id; an `order` leads to a token. */
+/** Name by which a store is asked about a purchase. A legacy `receipt` holds a transaction id. An `order` has a token. */
 export interface PurchaseName {
   readonly kind: "transaction" | "receipt" | "token" | "order";
   readonly value: string;

@@ -124,7 +124,7 @@ const serverApi = withoutSecret(
   "store the text of the .p8 file in Secrets Manager and name it here as secret: <its name>",
 );
 
-/** What else than the stores' and public addresses a manifest may name: what a run on one machine needs. */
+/** Addresses that a manifest may name besides the stores' and public ones, for a run on one machine. */
 export interface ManifestTrust {
   /** Origins besides Google's from which a workload identity may request tokens. */
   readonly trustsOrigin: TrustsOrigin;

@@ -77,19 +77,22 @@ const reportOf = async (
   askings: Askings,
 ) => {
   const { purchases, aliases, identities } = await findOwnership(application, identifier);
-  const owned = purchases.map(({ purchase }) => purchase);
-  const asking = purchases.map(
+  const owned: readonly Purchase[] = purchases
+    .map(({ purchase }) => purchase)
+    .sort((a, b) => compare(referenceText(a), referenceText(b)));
+  const asked = purchases.map(
     async (stored) => [referenceText(stored.purchase), await askings(stored)] as const,
   );
+  /** The next question about each purchase, by `referenceText`. */
+  const asking: ReadonlyMap<string, Asking> = new Map(await Promise.all(asked));
   return {
     customerIdentifier: identifier,
     createdAt,
     link,
     aliases: aliases.map((alias) => alias.identifier).sort(compare),
     identities: identities.flatMap(({ identity }) => identity ?? []),
-    purchases: owned.sort((a, b) => compare(referenceText(a), referenceText(b))) as readonly Purchase[],
-    /** What is asked about each purchase next, by `referenceText`. */
-    asking: new Map(await Promise.all(asking)) as ReadonlyMap<string, Asking>,
+    purchases: owned,
+    asking,
   };
 };
 export type CustomerReport = Awaited<ReturnType<typeof reportOf>>;

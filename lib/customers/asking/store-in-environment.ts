@@ -24,7 +24,7 @@ export const packageInEnvironment = (
 
 type Stores = Pick<Application, "identifier" | "iosStore" | "androidStore">;
 
-/** What stores notify: each bundle in each environment that it accepts, save Xcode's, which has no store; each package. */
+/** Sources of notifications: each bundle in each accepted environment but Xcode's, which has no store; each package. */
 export const notifyingStores = ({
   identifier: application,
   iosStore,

@@ -10,7 +10,7 @@ import type { VerifiedFacts } from "./verified-facts.ts";
 import type { StoredCustomer } from "./records.ts";
 import type { Claim } from "./resolve-customer.ts";
 
-/** Customers of production that clients' claims alone may link to an account; as many again of sandbox and Xcode together. */
+/** Production customers that clients' claims may link to an account; as many again of sandbox and Xcode together. */
 export const CLAIMS_PER_ACCOUNT = 20;
 
 /** Claims up to which one without an app transaction id is made: a person has as many of those as purchases. */

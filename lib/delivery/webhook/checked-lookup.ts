@@ -36,8 +36,8 @@ const shared = (lookup: NameLookup): NameLookup => {
 };
 
 /**
- * A `lookup` for `net.connect`: nothing changes between the check and the connection. A name with any address that is
- * not public is refused, as any of its addresses may be used.
+ * A `lookup` for `net.connect`: nothing changes between the check and the connection. A name is refused if one of its
+ * addresses is not public, as each may be used.
  */
 export const createCheckedLookup = (find: NameLookup, isAnyAddressAllowed: boolean): LookupFunction => {
   const lookup = shared(find);

@@ -7,7 +7,7 @@ const LONGEST_HEAD_BYTES = 16 * 1024;
 const LONGEST_BODY_BYTES = 64 * 1024;
 const MOST_INFORMATIONAL_ANSWERS = 10;
 
-/** What is sent, whichever the receiver. */
+/** Headers and body of a request. */
 export interface Content {
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;

@@ -22,7 +22,7 @@ type AskingApple = Pick<
   "appStore" | "application" | "storing" | "only" | "verifier" | "trustedRoots" | "now"
 >;
 
-/** Pages of a person's history, of twenty transactions: far more than any has. A history without an end must not fill the memory. */
+/** Pages of a person's history, of twenty transactions: far more than any has. One without an end must not fill the memory. */
 const MOST_PAGES = 500;
 
 /** Signed facts of a person: the app transaction, null in old apps; all transactions; the latest renewal infos. */
