@@ -1,4 +1,4 @@
-import { endpoints } from "../../lib/contract/endpoints.ts";
+import { linkAndroidStoreCustomer as definition } from "../../lib/contract/endpoints.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { composeAndroidStoreLinking } from "../wiring/android-store.ts";
 import { service } from "../environment/service.ts";
@@ -7,6 +7,6 @@ import { endpoint } from "../http/endpoint.ts";
 
 const linking = composeAndroidStoreLinking({ ...service, ...googleAccess() });
 
-export const handler = endpoint(endpoints.linkAndroidStoreCustomer, ({ applicationIdentifier, request }) =>
+export const handler = endpoint(definition, ({ applicationIdentifier, request }) =>
   linkAndroidStoreCustomer(linking, applicationIdentifier, request),
 );

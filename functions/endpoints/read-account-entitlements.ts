@@ -1,4 +1,4 @@
-import { endpoints } from "../../lib/contract/endpoints.ts";
+import { readAccountEntitlements as definition } from "../../lib/contract/endpoints.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { composeAccountReading } from "../wiring/account-reading.ts";
@@ -8,6 +8,6 @@ import { table } from "../environment/table.ts";
 
 const reading = composeAccountReading({ table, now });
 
-export const handler = endpoint(endpoints.readAccountEntitlements, ({ applicationIdentifier, request }) =>
+export const handler = endpoint(definition, ({ applicationIdentifier, request }) =>
   readAccountEntitlements(reading, applicationIdentifier, accountId(request.applicationAccountIdentifier)),
 );

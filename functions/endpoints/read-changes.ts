@@ -1,4 +1,4 @@
-import { endpoints } from "../../lib/contract/endpoints.ts";
+import { readChanges as definition } from "../../lib/contract/endpoints.ts";
 import { createFeedTable } from "../../lib/table/telling/feed.ts";
 import { readChanges } from "../../lib/telling/read-changes.ts";
 import { now } from "../environment/configuration.ts";
@@ -7,6 +7,6 @@ import { endpoint } from "../http/endpoint.ts";
 
 const reading = { feed: createFeedTable(table), now };
 
-export const handler = endpoint(endpoints.readChanges, ({ applicationIdentifier, request }) =>
+export const handler = endpoint(definition, ({ applicationIdentifier, request }) =>
   readChanges(reading, applicationIdentifier, request),
 );

@@ -1,4 +1,4 @@
-import { endpoints } from "../../lib/contract/endpoints.ts";
+import { receiveAndroidStoreNotification as definition } from "../../lib/contract/endpoints.ts";
 import { receiveAndroidStoreNotification } from "../../lib/customers/receive-android-store-notification.ts";
 import { composeAndroidStoreReception } from "../wiring/android-store.ts";
 import { optionalVariable } from "../environment/configuration.ts";
@@ -14,6 +14,4 @@ const reception = composeAndroidStoreReception({
   onNoteFailure: logging("warn", "notification not noted"),
 });
 
-export const handler = endpoint(endpoints.receiveAndroidStoreNotification, (push) =>
-  receiveAndroidStoreNotification(reception, push),
-);
+export const handler = endpoint(definition, (push) => receiveAndroidStoreNotification(reception, push));

@@ -1,4 +1,4 @@
-import { endpoints } from "../../lib/contract/endpoints.ts";
+import { receiveIosStoreNotification as definition } from "../../lib/contract/endpoints.ts";
 import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-store-notification.ts";
 import { composeIosStoreReception } from "../wiring/ios-store.ts";
 import { composeForward } from "../wiring/notifications.ts";
@@ -15,6 +15,6 @@ const reception = composeIosStoreReception({
 
 const forwardOf = composeForward(service);
 
-export const handler = endpoint(endpoints.receiveIosStoreNotification, ({ request, ...sent }) =>
+export const handler = endpoint(definition, ({ request, ...sent }) =>
   receiveIosStoreNotification({ ...reception, forward: forwardOf(sent) }, request),
 );

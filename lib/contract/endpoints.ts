@@ -10,13 +10,13 @@ import {
   iosStoreLinkRequest,
   iosStoreNotificationRequest,
   iosStoreSynchronizeRequest,
+  LIMITS,
   linkResponse,
   notificationResponse,
   synchronizeResponse,
   type Scope,
   type Store,
 } from "./schemas.ts";
-import { LIMITS } from "./schema-parts.ts";
 import { changesFacts, type TableAccess } from "./table-access.ts";
 
 /** Limits of an endpoint that takes no API key: anybody can flood it, and a flood must leave executions for reads and links. */
@@ -76,15 +76,12 @@ export type Endpoint = EndpointData & {
 export const functionName = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-type Named<Data> = { readonly [Name in keyof Data]: Data[Name] & Pick<Endpoint, "function"> };
-
-const named = <Data extends Record<string, EndpointData>>(data: Data): Named<Data> =>
-  Object.fromEntries(
-    Object.entries(data).map(([name, endpoint]): [string, unknown] => [
-      name,
-      { ...endpoint, function: functionName(name) },
-    ]),
-  ) as Named<Data>;
+/** Makes an endpoint. Free of side effects, so that a function's bundle holds its own endpoint alone. */
+// @__NO_SIDE_EFFECTS__
+const endpoint = <const Data extends EndpointData>(name: string, data: () => Data) => ({
+  ...data(),
+  function: functionName(name),
+});
 
 /** Errors that the gateway may answer on any route, before or after the function. */
 export const GATEWAY_ERRORS = [
@@ -118,138 +115,151 @@ const IOS_STORE_ERRORS = [
  */
 const DEFAULTS = { memoryMegabytes: 1024, timeoutSeconds: 28, requestsPerSecond: 50, burst: 100 } as const;
 
-export const endpoints = named({
-  linkAndroidStoreCustomer: {
-    method: "POST",
-    path: "/v1/customers/android-store/link",
-    scope: "customers:write",
-    store: "android-store",
-    summary: "Link an Android-store purchase to an account",
-    description:
-      "Asks the store about the purchase token, stores the purchase, and links its customer to the application's account.",
-    request: androidStoreLinkRequest,
-    response: linkResponse,
-    errors: [
-      "INVALID_REQUEST",
-      "INVALID_PURCHASE",
-      "PURCHASE_NO_LONGER_AVAILABLE",
-      "ENVIRONMENT_NOT_ACCEPTED",
-      ...CREDENTIAL_ERRORS,
-      ...LINK_ERRORS,
-      "STORE_UNAVAILABLE",
-      "STORE_REJECTED_CREDENTIAL",
-    ],
-    table: changesFacts("android-store", { changes: ["transfer"] }),
-    readsSecrets: true,
-    defaults: DEFAULTS,
-  },
-  linkIosStoreCustomer: {
-    method: "POST",
-    path: "/v1/customers/ios-store/link",
-    scope: "customers:write",
-    store: "ios-store",
-    summary: "Link an iOS-store purchase identity to an account",
-    description:
-      "Verifies the signed app transaction and transactions, stores the purchases, and links their customer to the application's account.",
-    request: iosStoreLinkRequest,
-    response: linkResponse,
-    errors: [...IOS_STORE_ERRORS, ...CREDENTIAL_ERRORS, ...LINK_ERRORS],
-    table: changesFacts("ios-store", { changes: ["transfer"] }),
-    defaults: DEFAULTS,
-  },
-  readAccountEntitlements: {
-    method: "GET",
-    path: "/v1/customers/{applicationAccountIdentifier}/entitlements",
-    scope: "entitlements:read",
-    store: null,
-    summary: "Read the entitlements of an account",
-    description:
-      "The entitlements of all customers linked to the account, as of now. An account never seen has none.",
-    request: accountEntitlementsRequest,
-    response: accountEntitlements,
-    errors: ["INVALID_REQUEST", ...CREDENTIAL_ERRORS],
-    table: { by: "queries", reads: ["application", "account"], changes: [] },
-    defaults: { ...DEFAULTS, timeoutSeconds: 10, requestsPerSecond: 500, burst: 1000 },
-  },
-  synchronizeIosStorePurchases: {
-    method: "POST",
-    path: "/v1/customers/ios-store/synchronize",
-    scope: null,
-    floodLimits: { requestsPerSecond: 20, burst: 3, concurrencyPercent: 20 },
-    store: "ios-store",
-    summary: "Synchronize iOS-store purchases",
-    description:
-      "Verifies the signed app transaction and transactions, stores the purchases, and answers what they entitle to. Needs no credential: the store's signatures are the proof.",
-    request: iosStoreSynchronizeRequest,
-    response: synchronizeResponse,
-    errors: [...IOS_STORE_ERRORS, ...LINK_ERRORS],
-    table: changesFacts("ios-store", { reads: ["store-registration"] }),
-    defaults: { ...DEFAULTS, requestsPerSecond: 200, burst: 400 },
-  },
-  readChanges: {
-    method: "GET",
-    path: "/v1/changes",
-    scope: "changes:read",
-    store: null,
-    summary: "Read the changes of all accounts",
-    description:
-      "Versions of all accounts of the application in the order in which they were published, for 30 days. The application needs a destination, or `keepsChanges: true`. Follow it with `next` until an answer's `next` is the cursor it was asked with.",
-    request: changesRequest,
-    response: changesPage,
-    errors: ["INVALID_REQUEST", "CURSOR_EXPIRED", ...CREDENTIAL_ERRORS],
-    table: { by: "queries", reads: ["change"], changes: [] },
-    defaults: DEFAULTS,
-  },
-  receiveAndroidStoreNotification: {
-    method: "POST",
-    path: "/v1/notifications/android-store",
-    scope: null,
-    floodLimits: { requestsPerSecond: 10, burst: 1, concurrencyPercent: 10 },
-    store: "android-store",
-    takesNotifications: true,
-    summary: "Receive an Android-store notification",
-    description:
-      "Takes a Real-time Developer Notification that Google Pub/Sub pushes, asks the store about the purchase it names, and stores what the store says. Links nothing. Answers 200 for what was stored, is known already, or can never be used.",
-    request: androidStoreNotificationRequest,
-    response: notificationResponse,
-    errors: [
-      "INVALID_REQUEST",
-      "INVALID_CREDENTIAL",
-      "APPLICATION_NOT_FOUND",
-      "STORE_UNAVAILABLE",
-      "STORE_REJECTED_CREDENTIAL",
-    ],
-    table: changesFacts("android-store", {
-      reads: ["store-registration"],
-      changes: ["notification", "delivery"],
-    }),
-    readsSecrets: true,
-    bodyBytes: LIMITS.notificationBytes,
-    readsAuthorization: true,
-    defaults: DEFAULTS,
-  },
-  receiveIosStoreNotification: {
-    method: "POST",
-    path: "/v1/notifications/ios-store",
-    scope: null,
-    // The App Store tries again after an hour, so a few may come at once.
-    floodLimits: { requestsPerSecond: 10, burst: 3, concurrencyPercent: 10 },
-    store: "ios-store",
-    takesNotifications: true,
-    summary: "Receive an iOS-store notification",
-    description:
-      "Takes an App Store Server Notification (version 2), verifies its signatures, and stores what they say. Links nothing. Answers 200 for what was stored, is known already, or can never be used.",
-    request: iosStoreNotificationRequest,
-    response: notificationResponse,
-    errors: ["INVALID_REQUEST", "INVALID_NOTIFICATION", "APPLICATION_NOT_FOUND", "STORE_UNAVAILABLE"],
-    table: changesFacts("ios-store", {
-      reads: ["store-registration"],
-      changes: ["notification", "delivery", "forward"],
-    }),
-    readsBody: true,
-    bodyBytes: LIMITS.notificationBytes,
-    defaults: DEFAULTS,
-  },
-} as const satisfies Record<string, EndpointData>);
+export const linkAndroidStoreCustomer = endpoint("linkAndroidStoreCustomer", () => ({
+  method: "POST",
+  path: "/v1/customers/android-store/link",
+  scope: "customers:write",
+  store: "android-store",
+  summary: "Link an Android-store purchase to an account",
+  description:
+    "Asks the store about the purchase token, stores the purchase, and links its customer to the application's account.",
+  request: androidStoreLinkRequest,
+  response: linkResponse,
+  errors: [
+    "INVALID_REQUEST",
+    "INVALID_PURCHASE",
+    "PURCHASE_NO_LONGER_AVAILABLE",
+    "ENVIRONMENT_NOT_ACCEPTED",
+    ...CREDENTIAL_ERRORS,
+    ...LINK_ERRORS,
+    "STORE_UNAVAILABLE",
+    "STORE_REJECTED_CREDENTIAL",
+  ],
+  table: changesFacts("android-store", { changes: ["transfer"] }),
+  readsSecrets: true,
+  defaults: DEFAULTS,
+}));
 
+export const linkIosStoreCustomer = endpoint("linkIosStoreCustomer", () => ({
+  method: "POST",
+  path: "/v1/customers/ios-store/link",
+  scope: "customers:write",
+  store: "ios-store",
+  summary: "Link an iOS-store purchase identity to an account",
+  description:
+    "Verifies the signed app transaction and transactions, stores the purchases, and links their customer to the application's account.",
+  request: iosStoreLinkRequest,
+  response: linkResponse,
+  errors: [...IOS_STORE_ERRORS, ...CREDENTIAL_ERRORS, ...LINK_ERRORS],
+  table: changesFacts("ios-store", { changes: ["transfer"] }),
+  defaults: DEFAULTS,
+}));
+
+export const readAccountEntitlements = endpoint("readAccountEntitlements", () => ({
+  method: "GET",
+  path: "/v1/customers/{applicationAccountIdentifier}/entitlements",
+  scope: "entitlements:read",
+  store: null,
+  summary: "Read the entitlements of an account",
+  description:
+    "The entitlements of all customers linked to the account, as of now. An account never seen has none.",
+  request: accountEntitlementsRequest,
+  response: accountEntitlements,
+  errors: ["INVALID_REQUEST", ...CREDENTIAL_ERRORS],
+  table: { by: "queries", reads: ["application", "account"], changes: [] },
+  defaults: { ...DEFAULTS, timeoutSeconds: 10, requestsPerSecond: 500, burst: 1000 },
+}));
+
+export const synchronizeIosStorePurchases = endpoint("synchronizeIosStorePurchases", () => ({
+  method: "POST",
+  path: "/v1/customers/ios-store/synchronize",
+  scope: null,
+  floodLimits: { requestsPerSecond: 20, burst: 3, concurrencyPercent: 20 },
+  store: "ios-store",
+  summary: "Synchronize iOS-store purchases",
+  description:
+    "Verifies the signed app transaction and transactions, stores the purchases, and answers what they entitle to. Needs no credential: the store's signatures are the proof.",
+  request: iosStoreSynchronizeRequest,
+  response: synchronizeResponse,
+  errors: [...IOS_STORE_ERRORS, ...LINK_ERRORS],
+  table: changesFacts("ios-store", { reads: ["store-registration"] }),
+  defaults: { ...DEFAULTS, requestsPerSecond: 200, burst: 400 },
+}));
+
+export const readChanges = endpoint("readChanges", () => ({
+  method: "GET",
+  path: "/v1/changes",
+  scope: "changes:read",
+  store: null,
+  summary: "Read the changes of all accounts",
+  description:
+    "Versions of all accounts of the application in the order in which they were published, for 30 days. The application needs a destination, or `keepsChanges: true`. Follow it with `next` until an answer's `next` is the cursor it was asked with.",
+  request: changesRequest,
+  response: changesPage,
+  errors: ["INVALID_REQUEST", "CURSOR_EXPIRED", ...CREDENTIAL_ERRORS],
+  table: { by: "queries", reads: ["change"], changes: [] },
+  defaults: DEFAULTS,
+}));
+
+export const receiveAndroidStoreNotification = endpoint("receiveAndroidStoreNotification", () => ({
+  method: "POST",
+  path: "/v1/notifications/android-store",
+  scope: null,
+  floodLimits: { requestsPerSecond: 10, burst: 1, concurrencyPercent: 10 },
+  store: "android-store",
+  takesNotifications: true,
+  summary: "Receive an Android-store notification",
+  description:
+    "Takes a Real-time Developer Notification that Google Pub/Sub pushes, asks the store about the purchase it names, and stores what the store says. Links nothing. Answers 200 for what was stored, is known already, or can never be used.",
+  request: androidStoreNotificationRequest,
+  response: notificationResponse,
+  errors: [
+    "INVALID_REQUEST",
+    "INVALID_CREDENTIAL",
+    "APPLICATION_NOT_FOUND",
+    "STORE_UNAVAILABLE",
+    "STORE_REJECTED_CREDENTIAL",
+  ],
+  table: changesFacts("android-store", {
+    reads: ["store-registration"],
+    changes: ["notification", "delivery"],
+  }),
+  readsSecrets: true,
+  bodyBytes: LIMITS.notificationBytes,
+  readsAuthorization: true,
+  defaults: DEFAULTS,
+}));
+
+export const receiveIosStoreNotification = endpoint("receiveIosStoreNotification", () => ({
+  method: "POST",
+  path: "/v1/notifications/ios-store",
+  scope: null,
+  // The App Store tries again after an hour, so a few may come at once.
+  floodLimits: { requestsPerSecond: 10, burst: 3, concurrencyPercent: 10 },
+  store: "ios-store",
+  takesNotifications: true,
+  summary: "Receive an iOS-store notification",
+  description:
+    "Takes an App Store Server Notification (version 2), verifies its signatures, and stores what they say. Links nothing. Answers 200 for what was stored, is known already, or can never be used.",
+  request: iosStoreNotificationRequest,
+  response: notificationResponse,
+  errors: ["INVALID_REQUEST", "INVALID_NOTIFICATION", "APPLICATION_NOT_FOUND", "STORE_UNAVAILABLE"],
+  table: changesFacts("ios-store", {
+    reads: ["store-registration"],
+    changes: ["notification", "delivery", "forward"],
+  }),
+  readsBody: true,
+  bodyBytes: LIMITS.notificationBytes,
+  defaults: DEFAULTS,
+}));
+
+export const endpoints = {
+  linkAndroidStoreCustomer,
+  linkIosStoreCustomer,
+  readAccountEntitlements,
+  synchronizeIosStorePurchases,
+  readChanges,
+  receiveAndroidStoreNotification,
+  receiveIosStoreNotification,
+};
 export type EndpointName = keyof typeof endpoints;

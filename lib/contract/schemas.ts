@@ -1,17 +1,6 @@
 import en from "zod/v4/locales/en.js";
 import * as z from "zod/mini";
 import { once } from "../once.ts";
-import {
-  component,
-  described,
-  jws,
-  LIMITS,
-  nullableTime,
-  several,
-  text,
-  time,
-  uuid,
-} from "./schema-parts.ts";
 
 // Validation messages are in English. Parsers are not compiled: compiling one takes longer than parsing hundreds of
 // values uncompiled, and most processes parse tens.
@@ -33,8 +22,82 @@ export type ProductKind = (typeof PRODUCT_KINDS)[number];
 export type AssertedBy = (typeof ASSERTED_BY)[number];
 export type Scope = (typeof SCOPES)[number];
 
+/** Limits of a request; exceeding one is 400 `INVALID_REQUEST`. */
+export const LIMITS = {
+  accountIdentifierCharacters: 256,
+  signedTransactions: 1000,
+  signedRenewalInfos: 100,
+  jwsBytes: 32 * 1024,
+  purchaseTokenCharacters: 4096,
+  productIdentifierCharacters: 256,
+  packageNameCharacters: 256,
+  notificationBytes: 64 * 1024,
+  changes: 1000,
+  cursorCharacters: 64,
+} as const;
+
+const characters = (text: string): number => {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+};
+
+/** A text of 1 to `limit` characters. */
+const text = (limit: number, description: string, ...checks: z.core.$ZodCheck<string>[]) =>
+  z
+    .string()
+    .check(
+      z.minLength(1, "must not be empty"),
+      z.refine((value) => value.length <= limit || characters(value) <= limit, {
+        message: `must be at most ${limit} characters`,
+      }),
+      z.refine((value) => value.isWellFormed(), { message: "must be well-formed Unicode" }),
+      ...checks,
+    )
+    .register(z.globalRegistry, { description, maxLength: limit });
+
+/** The schema, with a description for the OpenAPI document. */
+export const described = <Schema extends z.ZodMiniType>(description: string, schema: Schema): Schema => {
+  z.globalRegistry.add(schema, { description });
+  return schema;
+};
+
+/** A schema that is made when it is first used. The annotation lets esbuild leave out of a bundle what it does not use. */
+// @__NO_SIDE_EFFECTS__
+const lazy = <Schema>(make: () => Schema) => once(make);
+
+/** Schema of an object that the OpenAPI document names. */
+// @__NO_SIDE_EFFECTS__
+export const component = <Shape extends z.core.$ZodLooseShape>(
+  id: string,
+  shape: () => Shape,
+  description?: string,
+) =>
+  once(() =>
+    z.object(shape()).register(z.globalRegistry, { id, ...(description !== undefined && { description }) }),
+  );
+
+/** An optional list of at most `limit` members, called `what` in the issue. */
+const several = <Schema extends z.ZodMiniType>(
+  description: string,
+  member: Schema,
+  limit: number,
+  what: string,
+) =>
+  z.optional(
+    described(description, z.array(member).check(z.maxLength(limit, `must hold at most ${limit} ${what}`))),
+  );
+
+const jws = (description: string, limit: number = LIMITS.jwsBytes) =>
+  described(description, z.string().check(z.maxLength(limit, `must be at most ${limit} bytes`)));
+
+export const uuid = (description: string) => described(description, z.uuid());
+const time = (description: string) => described(description, z.iso.datetime({ precision: 3 }));
+export const nullableTime = (description: string) =>
+  described(description, z.nullable(z.iso.datetime({ precision: 3 })));
+
 /** The application's stable identifier of its user: 1 to 256 characters, no control characters, compared byte for byte. */
-export const accountIdentifier = once(() =>
+export const accountIdentifier = lazy(() =>
   text(
     LIMITS.accountIdentifierCharacters,
     "The application's stable account identifier. No control characters, not `.` or `..`; compared byte for byte.",
@@ -84,11 +147,11 @@ export const iosStoreSynchronizeRequest = component("IosStoreSynchronizeRequest"
   applicationAccountIdentifier: z.nullish(accountIdentifier()),
 }));
 
-export const accountEntitlementsRequest = once(() =>
+export const accountEntitlementsRequest = lazy(() =>
   z.object({ applicationAccountIdentifier: accountIdentifier() }),
 );
 
-export const changesRequest = once(() =>
+export const changesRequest = lazy(() =>
   z.object({
     after: z.optional(
       text(
@@ -139,7 +202,7 @@ export const customerEntitlement = component("CustomerEntitlement", () => ({
 /** One entitlement in an answer. */
 export type CustomerEntitlement = z.infer<ReturnType<typeof customerEntitlement>>;
 
-const entitlements = once(() =>
+const entitlements = lazy(() =>
   described("One entry for each entitlement, sorted by identifier.", z.array(customerEntitlement())),
 );
 
@@ -176,7 +239,7 @@ export const accountChange = component("AccountChange", () => ({
 }));
 
 /** `data` of an `account.entitlements_changed` message. */
-export const accountState = once(() =>
+export const accountState = lazy(() =>
   z.omit(accountChange(), { timestamp: true, cursor: true }).register(z.globalRegistry, {
     id: "AccountState",
     description: "`data` of an `account.entitlements_changed` message: the account after the change.",

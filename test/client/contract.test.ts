@@ -3,7 +3,7 @@ import { contractSource } from "../../client/build.ts";
 import type * as client from "../../client/source/contract.ts";
 import { endpoints, GATEWAY_ERRORS } from "../../lib/contract/endpoints.ts";
 import type * as contract from "../../lib/contract/schemas.ts";
-import type { StoreRequest } from "../../lib/contract/store-request.ts";
+import type { StoreRequest } from "../../lib/contract/messages.ts";
 
 test("the client's types are those of docs/openapi.json (`npm run client` writes them)", async () => {
   expect(await contractSource()).toBe(readFileSync("client/source/contract.ts", "utf8"));

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { ERRORS } from "../../lib/contract/errors.ts";
-import { LIMITS } from "../../lib/contract/schema-parts.ts";
+import { LIMITS } from "../../lib/contract/schemas.ts";
 import { blocksOf } from "./blocks.ts";
 
 const DOCUMENT = readFileSync("docs/integration.md", "utf8");

@@ -1,4 +1,4 @@
-import { LIMITS } from "../../lib/contract/schema-parts.ts";
+import { LIMITS } from "../../lib/contract/schemas.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { BOUNDS, findExcess, readRequestBody } from "../../functions/http/request-body.ts";
 

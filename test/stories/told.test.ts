@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
-import { storeRequest, type StoreRequest } from "../../lib/contract/store-request.ts";
+import { storeRequest, type StoreRequest } from "../../lib/contract/messages.ts";
 import { HOUR } from "../../lib/duration.ts";
 import { close, listen } from "../../local/server.ts";
 import { startKit, type Kit } from "../../testing/kit.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Application } from "../../applications/application.ts";
-import type { StoreRequest } from "../../contract/store-request.ts";
+import type { StoreRequest } from "../../contract/messages.ts";
 import { DAY } from "../../duration.ts";
 import { isoTime, type Instant } from "../../entitlements/time.ts";
 import type { IdentityReference } from "../../entitlements/proven-purchase.ts";

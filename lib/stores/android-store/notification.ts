@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { LIMITS } from "../../contract/schema-parts.ts";
+import { LIMITS } from "../../contract/schemas.ts";
 import type { ProductKind } from "../../contract/schemas.ts";
-import type { StoreRequest } from "../../contract/store-request.ts";
+import type { StoreRequest } from "../../contract/messages.ts";
 import { DAY } from "../../duration.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { StoreRequest } from "../../contract/store-request.ts";
+import type { StoreRequest } from "../../contract/messages.ts";
 import { HOUR } from "../../duration.ts";
 import { once } from "../../once.ts";
 import { lenient } from "../lenient.ts";

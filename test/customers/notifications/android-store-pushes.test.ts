@@ -1,5 +1,5 @@
 import type { AndroidStoreReception } from "../../../lib/customers/receive-android-store-notification.ts";
-import { storeRequest } from "../../../lib/contract/store-request.ts";
+import { storeRequest } from "../../../lib/contract/messages.ts";
 import { createPushTokenVerifier } from "../../../lib/stores/android-store/push-token.ts";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
 import { aGoogleError, DAY, NOW, PACKAGE_NAME } from "../../../testing/support/stores/android-store.ts";

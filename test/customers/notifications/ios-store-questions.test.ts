@@ -1,5 +1,5 @@
 import { HOUR } from "../../../lib/duration.ts";
-import { storeRequest } from "../../../lib/contract/store-request.ts";
+import { storeRequest } from "../../../lib/contract/messages.ts";
 import type { IosStoreReception } from "../../../lib/customers/receive-ios-store-notification.ts";
 import { signJws } from "../../../sandbox/ios-store/signing.ts";
 import {
