@@ -2,7 +2,7 @@ import type { APIGatewayAuthorizerResult, APIGatewayTokenAuthorizerEvent, Contex
 import { authorize } from "../lib/applications/credential.ts";
 import { createFindCredential } from "../lib/table/applications/credentials.ts";
 import { now } from "./environment/configuration.ts";
-import { table } from "./environment/table.ts";
+import { table } from "./environment/service.ts";
 import { policyFor } from "./http/policy.ts";
 import { beginInvocation } from "./observability/write-invocation.ts";
 

@@ -2,7 +2,7 @@ import { readChanges as definition } from "../../lib/contract/endpoints.ts";
 import { createFeedTable } from "../../lib/table/telling/feed.ts";
 import { readChanges } from "../../lib/telling/read-changes.ts";
 import { now } from "../environment/configuration.ts";
-import { table } from "../environment/table.ts";
+import { table } from "../environment/service.ts";
 import { endpoint } from "../http/endpoint.ts";
 
 const reading = { feed: createFeedTable(table), now };

@@ -1,7 +1,7 @@
 import { receiveIosStoreNotification as definition } from "../../lib/contract/endpoints.ts";
 import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-store-notification.ts";
 import { composeIosStoreReception } from "../wiring/ios-store.ts";
-import { composeForward } from "../wiring/notifications.ts";
+import { composeForward } from "../wiring/service.ts";
 import { service } from "../environment/service.ts";
 import { trustedRoots } from "../environment/stores.ts";
 import { endpoint } from "../http/endpoint.ts";

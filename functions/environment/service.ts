@@ -1,5 +1,7 @@
 import { observer } from "../observability/observe.ts";
-import { now } from "./configuration.ts";
-import { table } from "./table.ts";
+import { now, requiredVariable } from "./configuration.ts";
+import { openTable } from "./open-table.ts";
+
+export const table = openTable(requiredVariable("TABLE_NAME"));
 
 export const service = { table, now, observer };

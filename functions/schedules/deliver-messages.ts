@@ -7,10 +7,10 @@ import { deliveryOfKey } from "../../lib/table/keys.ts";
 import { composeDelivery } from "../wiring/delivery.ts";
 import { now, optionalVariable } from "../environment/configuration.ts";
 import { masterSecret } from "../environment/master-secret.ts";
-import { table } from "../environment/table.ts";
+import { table } from "../environment/service.ts";
 import { logger, logging } from "../observability/logger.ts";
 import { count, time } from "../observability/metrics.ts";
-import { calledByStream } from "../runs/calls.ts";
+import { calledByStream } from "../runs.ts";
 
 const clients = new Map<string, EventBridgeClient>();
 

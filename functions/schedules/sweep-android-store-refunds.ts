@@ -1,9 +1,9 @@
 import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
-import { composeAndroidStoreSweep } from "../wiring/android-store-asking.ts";
+import { composeAndroidStoreSweep } from "../wiring/android-store.ts";
 import { service } from "../environment/service.ts";
 import { googleAccess } from "../environment/stores.ts";
 import { logging } from "../observability/logger.ts";
-import { sweeping } from "../runs/store-runs.ts";
+import { sweeping } from "../runs.ts";
 
 const sweep = composeAndroidStoreSweep({
   ...service,

@@ -1,9 +1,9 @@
 import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
-import { composeIosStoreSweep } from "../wiring/ios-store-asking.ts";
+import { composeIosStoreSweep } from "../wiring/ios-store.ts";
 import { service } from "../environment/service.ts";
 import { appleAccess } from "../environment/stores.ts";
 import { logging } from "../observability/logger.ts";
-import { sweeping } from "../runs/store-runs.ts";
+import { sweeping } from "../runs.ts";
 
 const sweep = composeIosStoreSweep({
   ...service,

@@ -3,10 +3,10 @@ import { lookOfKey } from "../../lib/table/keys.ts";
 import { composeTelling } from "../wiring/telling.ts";
 import { now } from "../environment/configuration.ts";
 import { masterSecret } from "../environment/master-secret.ts";
-import { table } from "../environment/table.ts";
+import { table } from "../environment/service.ts";
 import { logging } from "../observability/logger.ts";
 import { count, time } from "../observability/metrics.ts";
-import { calledByStream } from "../runs/calls.ts";
+import { calledByStream } from "../runs.ts";
 
 const telling = composeTelling({
   table,

@@ -2,7 +2,7 @@ import { watchNotifications } from "../../lib/customers/notifications/notificati
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { createNotificationTimes } from "../../lib/table/queues/notifications.ts";
 import { now } from "../environment/configuration.ts";
-import { table } from "../environment/table.ts";
+import { table } from "../environment/service.ts";
 import { logger } from "../observability/logger.ts";
 import { count } from "../observability/metrics.ts";
 import { directoryOf } from "../wiring/service.ts";

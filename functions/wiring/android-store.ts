@@ -4,10 +4,20 @@ import { type AndroidStore, createAndroidStore } from "../../lib/stores/android-
 import { createPushTokenVerifier } from "../../lib/stores/android-store/push-token.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import type { GoogleAccess } from "../environment/stores.ts";
-import { observedAndroidStore, observedPushTokens } from "../observability/observation.ts";
-import { factStoreOf } from "./facts.ts";
-import { type NotificationLogging, notificationsOf } from "./notifications.ts";
-import { directoryOf, type ServiceConfiguration } from "./service.ts";
+import { observedAndroidStore, observedPushTokens } from "../observability/observe.ts";
+import {
+  askRunOf,
+  directoryOf,
+  factStoreOf,
+  type NotificationLogging,
+  notificationsOf,
+  type ServiceConfiguration,
+  sweepRunOf,
+  type Upkeep,
+} from "./service.ts";
+import type { AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
+import { askGoogle } from "../../lib/customers/asking/ask-google.ts";
+import type { AndroidStoreSweep } from "../../lib/customers/sweep-android-store-refunds.ts";
 
 export const composeAndroidStoreLinking = (
   configuration: ServiceConfiguration & GoogleAccess,
@@ -37,3 +47,17 @@ export const composeAndroidStoreReception = (
     onReceived: (received) => observer?.notificationReceived("android-store", received),
   };
 };
+
+export const composeAndroidStoreRefresh = (configuration: Upkeep & GoogleAccess): AskRun => {
+  const linking = composeAndroidStoreLinking(configuration);
+  return askRunOf(configuration, {
+    store: "android-store",
+    directory: linking.directory,
+    ask: async (application, due) => askGoogle(linking, application, due),
+  });
+};
+
+export const composeAndroidStoreSweep = (configuration: Upkeep & GoogleAccess): AndroidStoreSweep => ({
+  ...composeAndroidStoreLinking(configuration),
+  ...sweepRunOf(configuration),
+});

@@ -1,5 +1,5 @@
 import type { DynamoDBRecord } from "aws-lambda";
-import { calledByStream } from "../../functions/runs/calls.ts";
+import { calledByStream } from "../../functions/runs.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 
 const [A, B] = ["1", "2"].map((last) => applicationId(`0198c0de-0000-7000-8000-00000000000${last}`));

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../lib/contract/schemas.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
-import { BOUNDS, findExcess, readRequestBody } from "../../functions/http/request-body.ts";
+import { BOUNDS, findExcess, readRequestBody } from "../../functions/http/read-request.ts";
 
 const MEGABYTE = 1024 * 1024;
 

@@ -1,4 +1,4 @@
-import { readSecret } from "../../functions/environment/secrets.ts";
+import { readSecret } from "../../functions/environment/stores.ts";
 import { serve, type Served } from "../../testing/support/serve.ts";
 import { serviceForFile } from "../support/service-for-file.ts";
 

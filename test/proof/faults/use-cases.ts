@@ -1,6 +1,6 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
-import { composeAccountReading } from "../../../functions/wiring/account-reading.ts";
+import { composeAccountReading } from "../../../functions/wiring/service.ts";
 import {
   composeAndroidStoreLinking,
   composeAndroidStoreReception,

@@ -1,11 +1,14 @@
 import * as z from "zod";
-import { composeAndroidStoreReception } from "../../../functions/wiring/android-store.ts";
 import {
+  composeAndroidStoreReception,
   composeAndroidStoreRefresh,
   composeAndroidStoreSweep,
-} from "../../../functions/wiring/android-store-asking.ts";
-import { composeIosStoreReception } from "../../../functions/wiring/ios-store.ts";
-import { composeIosStoreRefresh, composeIosStoreSweep } from "../../../functions/wiring/ios-store-asking.ts";
+} from "../../../functions/wiring/android-store.ts";
+import {
+  composeIosStoreReception,
+  composeIosStoreRefresh,
+  composeIosStoreSweep,
+} from "../../../functions/wiring/ios-store.ts";
 import { queueApplication } from "../../../lib/administration/acts/refresh-application.ts";
 import type { Application } from "../../../lib/applications/application.ts";
 import type {
