@@ -1,5 +1,4 @@
-import { median } from "../testing/support/metered/measuring.ts";
-import type { Consumption } from "../testing/support/metered/meter.ts";
+import { median, type Consumption } from "../testing/support/metered/meter.ts";
 import { createMeteredWorld, type MeteredWorld } from "../testing/support/metered/world.ts";
 
 /** Measurement: what an act costs, alternating sides, medians, ratios. */

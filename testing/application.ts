@@ -9,6 +9,11 @@ import { applicationId, type ApplicationId } from "../lib/identifiers.ts";
 import { createApplicationTable } from "../lib/table/applications/applications.ts";
 import { createCredentialTable } from "../lib/table/applications/credentials.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
+import { originOf } from "../lib/stores/android-store/workload-identity.ts";
+import type { SandboxPurchase } from "../sandbox/android-store/shop/purchases.ts";
+import type { PersonsPurchases } from "../sandbox/ios-store/shop/payloads.ts";
+import type { RequestedPurchase } from "../sandbox/ios-store/shop/purchase.ts";
+import type { TestStores } from "./stores.ts";
 
 /** The manifest's fields: see "Describe your application" in the README. */
 export type ManifestFields = Readonly<Record<string, unknown>>;
@@ -59,3 +64,104 @@ export const createApplication = async (table: Table, manifest: Manifest, now: (
   };
 };
 export type AppliedApplication = Awaited<ReturnType<typeof createApplication>>;
+
+/** One product that an app buys; unset fields: a monthly subscription, bought now. */
+export type IosGoods = NonNullable<RequestedPurchase["transactions"]>[number];
+
+/** An application of the kit's table. */
+export interface TestApplication extends Omit<AppliedApplication, "issue"> {
+  /** Its first iOS bundle, and its first Android package; empty: it has none. */
+  readonly bundleIdentifier: string;
+  readonly packageName: string;
+  /** Issues a key with these scopes alone. */
+  issueKey(scopes: readonly Scope[], expiresAt?: Instant | null): Promise<string>;
+  /**
+   * Changes the application. The functions cache a catalog for up to a minute: `clock.advance("PT1M")` makes them see
+   * it.
+   */
+  apply(manifest: GivenManifest): Promise<void>;
+  /** A new person buys in the app. Returns what it then sends: a synchronize or link request without an account. */
+  buyOnIos(...goods: readonly IosGoods[]): Promise<PersonsPurchases>;
+  /** Buys in the Android app; returns the purchase token. Unset fields: a monthly subscription of the default manifest. */
+  buyOnAndroid(purchase?: Partial<SandboxPurchase>): string;
+}
+
+/** Products of the default manifest; `day_pass` lasts a day. */
+export const DEFAULT_PRODUCTS = [
+  { store: "ios-store", productIdentifier: "monthly", grants: ["premium"] },
+  { store: "ios-store", productIdentifier: "lifetime", grants: ["premium"] },
+  { store: "ios-store", productIdentifier: "day_pass", grants: ["premium"], accessDuration: "P1D" },
+  {
+    store: "android-store",
+    productIdentifier: "premium",
+    basePlanIdentifier: "monthly",
+    grants: ["premium"],
+  },
+  { store: "android-store", productIdentifier: "maps", grants: ["maps"] },
+] as const;
+
+/** A manifest with unique names, so that any number can be applied. */
+export const defaultManifest = (): GivenManifest => {
+  const identifier = uuid();
+  const name = `com.example.t${identifier.replaceAll("-", "")}`;
+  return {
+    application: { identifier, name },
+    stores: {
+      "ios-store": [{ bundleIdentifier: name, appAppleIdentifier: 1_234_567_890 }],
+      "android-store": [{ packageName: name, credential: { secret: "replaced" } }],
+    },
+    entitlements: { premium: { displayName: "Premium" }, maps: { displayName: "Maps" } },
+    products: DEFAULT_PRODUCTS,
+  };
+};
+
+interface Surroundings {
+  readonly table: Table;
+  readonly stores: TestStores;
+  readonly now: () => Instant;
+}
+
+/** @throws naming what the application sells instead */
+const requireDefaultProduct = ({ catalog }: Manifest): void => {
+  const sold = catalog.products.filter(({ store }) => store === "android-store");
+  if (sold.some(({ productIdentifier }) => productIdentifier === "premium")) return;
+  throw new Error(
+    `The application sells no "premium": give buyOnAndroid a productIdentifier${sold.length === 0 ? "" : `, such as ${sold.map(({ productIdentifier }) => productIdentifier).join(", ")}`}.`,
+  );
+};
+
+export const createTestApplication = async (
+  given: GivenManifest,
+  { table, stores, now }: Surroundings,
+): Promise<TestApplication> => {
+  const trustsOrigin = originOf(stores.environment.ANDROID_PUBLISHER_URL);
+  const read = (text: GivenManifest) => stores.withCredentials(manifestFrom(text, { trustsOrigin }));
+  const manifest = read(given);
+  const { issue, ...applied } = await createApplication(table, manifest, now);
+  const { identifier } = applied;
+  const [bundle] = manifest.iosStore;
+  const packageName = manifest.androidStore[0]?.packageName ?? "";
+  return {
+    ...applied,
+    bundleIdentifier: bundle?.bundleIdentifier ?? "",
+    packageName,
+    issueKey: async (scopes, expiresAt) => (await issue(scopes, expiresAt)).apiKey,
+    apply: async (changed) => void (await saveApplication(table, { ...read(changed), identifier })),
+    buyOnIos: async (...transactions) =>
+      stores.ios.buy({
+        ...(bundle !== undefined && { bundleIdentifier: bundle.bundleIdentifier }),
+        ...(bundle?.appAppleIdentifier != null && { appAppleIdentifier: bundle.appAppleIdentifier }),
+        transactions: [...transactions],
+      }),
+    buyOnAndroid: (purchase = {}) => {
+      if (purchase.productIdentifier === undefined) requireDefaultProduct(manifest);
+      return stores.android.buy({
+        packageName,
+        productKind: "subscription",
+        productIdentifier: "premium",
+        ...(purchase.productKind !== "one_time_product" && { basePlanIdentifier: "monthly" }),
+        ...purchase,
+      });
+    },
+  };
+};

@@ -1,10 +1,117 @@
-import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
+import { randomBytes, randomUUID } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { basename } from "node:path";
+import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from "aws-lambda";
 import type * as z from "zod/mini";
 import { endpoints, type Endpoint, type EndpointName } from "../lib/contract/endpoints.ts";
 import { errorBody, ServiceError, type ErrorBody } from "../lib/contract/errors.ts";
 import { allows, policyDocument } from "../local/gateway/policy.ts";
-import { apiGatewayEvent, type EndpointRequest } from "./event.ts";
-import { handlerOf, invocationContext } from "./functions.ts";
+import { proxyEvent } from "../local/gateway/proxy-event.ts";
+
+/** A request to an endpoint, before the gateway. */
+export interface EndpointRequest {
+  /** Path parameters by name, as they are: they are percent-encoded here. */
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON, a text as it is, bytes in base64; unset: there is none. */
+  readonly body?: unknown;
+}
+
+const bodyOf = (body: unknown): Pick<APIGatewayProxyEvent, "body" | "isBase64Encoded"> => {
+  if (body === undefined || body === null) return { body: null, isBase64Encoded: false };
+  if (body instanceof Uint8Array)
+    return { body: Buffer.from(body).toString("base64"), isBase64Encoded: true };
+  return { body: typeof body === "string" ? body : JSON.stringify(body), isBase64Encoded: false };
+};
+
+/**
+ * The event that API Gateway sends to an endpoint's function: the local gateway makes its events with the same code.
+ *
+ * @param authorizer context from the authorizer: `{ applicationIdentifier, keyIdentifier }`; null: it was not asked
+ * @param changes fields to override, with valid or invalid values
+ */
+export const apiGatewayEvent = (
+  name: EndpointName,
+  { path: given = {}, query, headers = {}, body }: EndpointRequest = {},
+  authorizer: Readonly<Record<string, string>> | null = null,
+  changes: Partial<APIGatewayProxyEvent> = {},
+): APIGatewayProxyEvent => {
+  const { method, path: resourcePath } = endpoints[name];
+  const pathParameters: Record<string, string> = {};
+  const path = resourcePath.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => {
+    const value = given[parameter];
+    if (value === undefined) throw new Error(`${name} needs the path parameter ${parameter}.`);
+    return (pathParameters[parameter] = encodeURIComponent(value));
+  });
+  const host = "localhost";
+  const type = body !== undefined && { "Content-Type": "application/json" };
+  const exchange = {
+    request: {
+      rawHeaders: Object.entries({ Host: host, ...type, ...headers }).flat(),
+      headers: { host },
+      httpVersion: "1.1",
+      socket: {},
+    },
+    method,
+    path,
+    query: new URLSearchParams(query).toString(),
+    requestId: randomUUID(),
+    extendedRequestId: randomBytes(11).toString("base64url"),
+    receivedAt: new Date(),
+    sourceIp: "127.0.0.1",
+    apiId: "test",
+    stage: "test",
+  };
+  const match = {
+    route: { resourceId: name, resourcePath },
+    pathParameters: Object.keys(pathParameters).length > 0 ? pathParameters : null,
+  };
+  return { ...proxyEvent(exchange, match, authorizer, null), ...bodyOf(body), ...changes };
+};
+
+const FOLDERS = { endpoint: "endpoints", schedule: "schedules" } as const;
+type FunctionKind = keyof typeof FOLDERS;
+
+/** Names of the functions of a kind: their files. */
+export const functionsOf = (kind: FunctionKind): string[] =>
+  readdirSync(new URL(`../functions/${FOLDERS[kind]}/`, import.meta.url)).map((file) =>
+    basename(file, ".ts"),
+  );
+
+/**
+ * The handler of an endpoint's or a schedule's function. It is loaded on first use and then reads its environment, as
+ * in Lambda.
+ *
+ * @throws naming the existing functions, if there is no such function
+ */
+export const handlerOf = async (kind: FunctionKind, name: string) => {
+  const known = functionsOf(kind);
+  if (!known.includes(name)) throw new Error(`There is no ${kind} ${name}; there are: ${known.join(", ")}.`);
+  const module: { readonly handler: (event: unknown, context: Context) => Promise<unknown> } = await import(
+    `../functions/${FOLDERS[kind]}/${name}.ts`
+  );
+  return module.handler;
+};
+
+/** @throws as {@link handlerOf} does */
+export const invokeFunction = async (kind: FunctionKind, name: string, event: unknown): Promise<unknown> => {
+  const handler = await handlerOf(kind, name);
+  return handler(event, {
+    awsRequestId: randomUUID(),
+    callbackWaitsForEmptyEventLoop: true,
+    functionName: name,
+    functionVersion: "$LATEST",
+    invokedFunctionArn: `arn:aws:lambda:us-east-1:123456789012:function:${name}`,
+    logGroupName: `/aws/lambda/${name}`,
+    logStreamName: "test",
+    memoryLimitInMB: "1024",
+    getRemainingTimeInMillis: () => 60_000,
+    done: () => undefined,
+    fail: () => undefined,
+    succeed: () => undefined,
+  });
+};
 
 /** A request, as a caller sends it. */
 export interface CalledRequest extends EndpointRequest {
@@ -28,11 +135,8 @@ export interface Answer<Name extends EndpointName> {
 export const invokeEndpoint = async (
   name: EndpointName,
   event: APIGatewayProxyEvent,
-): Promise<APIGatewayProxyResult> => {
-  const { function: file } = endpoints[name];
-  const handler = await handlerOf("endpoint", file);
-  return (await handler(event, invocationContext(file))) as APIGatewayProxyResult;
-};
+): Promise<APIGatewayProxyResult> =>
+  (await invokeFunction("endpoint", endpoints[name].function, event)) as APIGatewayProxyResult;
 
 const answerOf = <Name extends EndpointName>({
   statusCode,
@@ -45,12 +149,6 @@ const answerOf = <Name extends EndpointName>({
 });
 
 const API = "arn:aws:execute-api:us-east-1:123456789012:test/test";
-
-/** An `Authorization` header, whatever its case. */
-const authorizationOf = (headers: Readonly<Record<string, string>>): string | undefined =>
-  Object.entries(headers).find(([name]) => name.toLowerCase() === "authorization")?.[1];
-
-const isRefusal = (error: unknown): boolean => error instanceof Error && error.message === "Unauthorized";
 
 /**
  * Calls the authorizer's function, as the gateway does before an endpoint that has a scope. Unlike the gateway, it
@@ -66,12 +164,14 @@ const authorize = async (
 ): Promise<Readonly<Record<string, string>> | null> => {
   const { method, scope }: Endpoint = endpoints[name];
   if (scope === null) return null;
-  const authorizationToken = authorizationOf(headers);
+  const [, authorizationToken] =
+    Object.entries(headers).find(([header]) => header.toLowerCase() === "authorization") ?? [];
   if (authorizationToken === undefined) throw new ServiceError("INVALID_CREDENTIAL");
   const { handler } = await import("../functions/authorize-credential.ts");
   const methodArn = `${API}/${method}${path}`;
   const result = await handler({ authorizationToken, methodArn }).catch((error: unknown) => {
-    throw isRefusal(error) ? new ServiceError("INVALID_CREDENTIAL") : error;
+    const isRefusal = error instanceof Error && error.message === "Unauthorized";
+    throw isRefusal ? new ServiceError("INVALID_CREDENTIAL") : error;
   });
   if (!allows(policyDocument.parse(result.policyDocument), methodArn))
     throw new ServiceError("INSUFFICIENT_SCOPE");

@@ -2,11 +2,14 @@ import getPort from "get-port";
 import { randomUUID } from "node:crypto";
 import {
   CreateTableCommand,
+  DeleteTableCommand,
+  DynamoDBClient,
   waitUntilTableExists,
   type CreateTableCommandInput,
-  type DynamoDBClient,
 } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient, paginateScan } from "@aws-sdk/lib-dynamodb";
 import { TABLE } from "../lib/table/dynamodb/key.ts";
+import type { Table } from "../lib/table/dynamodb/table.ts";
 import { isAtHand } from "../local/database/database.ts";
 import { startDynamoDbLocal, type DynamoDbLocal } from "../local/database/dynamodb-local.ts";
 
@@ -58,11 +61,12 @@ const DEFINITION = {
 } satisfies Omit<CreateTableCommandInput, "TableName">;
 
 /**
- * Creates a table with the deployed one's keys and index, and returns its name.
+ * A new table with the deployed one's keys and index.
  *
  * @throws with instructions if nothing answers
  */
-export const createTable = async (client: DynamoDBClient): Promise<string> => {
+export const createTable = async () => {
+  const client = new DynamoDBClient({});
   const TableName = `test-${randomUUID()}`;
   await client.send(new CreateTableCommand({ TableName, ...DEFINITION })).catch((error: unknown) => {
     // Compared as text: if a test runner has its own realms, the SDK wraps the error.
@@ -73,5 +77,26 @@ export const createTable = async (client: DynamoDBClient): Promise<string> => {
     );
   });
   await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 0.05 }, { TableName });
-  return TableName;
+  return {
+    name: TableName,
+    client: DynamoDBDocumentClient.from(client),
+    remove: async (): Promise<void> => {
+      await client.send(new DeleteTableCommand({ TableName }));
+      client.destroy();
+    },
+  };
+};
+
+/** Every item of a table, or each whose key contains a text, in order of key. */
+export const itemsIn = async ({ client, name }: Table, containing?: string) => {
+  const items: Record<string, unknown>[] = [];
+  // The database filters: reading what other tests have left takes longer than many a test.
+  const filter = containing !== undefined && {
+    FilterExpression: "contains(pk, :text) OR contains(sk, :text)",
+    ExpressionAttributeValues: { ":text": containing },
+  };
+  for await (const page of paginateScan({ client }, { TableName: name, ConsistentRead: true, ...filter }))
+    items.push(...(page.Items ?? []));
+  const textOfKey = ({ pk, sk }: Record<string, unknown>): string => JSON.stringify([pk, sk]);
+  return items.sort((a, b) => (textOfKey(a) < textOfKey(b) ? -1 : 1));
 };

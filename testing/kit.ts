@@ -1,5 +1,3 @@
-import { DeleteTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { DynamoDBDocumentClient, paginateScan } from "@aws-sdk/lib-dynamodb";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import type { EndpointName } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
@@ -7,14 +5,16 @@ import type { Table } from "../lib/table/dynamodb/table.ts";
 import type { AndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
 import type { IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import { signJws } from "../sandbox/ios-store/signing.ts";
-import type { GivenManifest } from "./application.ts";
-import { callEndpoint, invokeEndpoint, type Answer, type CalledRequest } from "./calling.ts";
+import {
+  type GivenManifest,
+  createTestApplication,
+  defaultManifest,
+  type TestApplication,
+} from "./application.ts";
+import { callEndpoint, invokeEndpoint, type Answer, type CalledRequest, invokeFunction } from "./calling.ts";
 import { instantOf, keepTime, type TestClock } from "./clock.ts";
-import { createTable, localAwsVariables, openDynamoDb } from "./dynamodb.ts";
-import { handlerOf, invocationContext } from "./functions.ts";
-import { startTestServer } from "./server.ts";
-import { createTestStores } from "./stores.ts";
-import { createTestApplication, defaultManifest, type TestApplication } from "./test-application.ts";
+import { createTable, itemsIn, localAwsVariables, openDynamoDb } from "./dynamodb.ts";
+import { startTestStores } from "./stores.ts";
 
 export interface KitOptions {
   /** The time at which the clock stands; an instant, or a time as ISO 8601. Unset: now. */
@@ -72,13 +72,6 @@ const setEnvironment = (variables: Readonly<Record<string, string>>): (() => voi
   };
 };
 
-const itemsOf = async ({ client, name }: Table): Promise<Record<string, unknown>[]> => {
-  const items: Record<string, unknown>[] = [];
-  for await (const page of paginateScan({ client }, { TableName: name, ConsistentRead: true }))
-    items.push(...(page.Items ?? []));
-  return items;
-};
-
 let started: Promise<Kit> | undefined;
 
 /**
@@ -96,13 +89,8 @@ const start = async ({ at, notifies = false, environment = {} }: KitOptions): Pr
   const dynamoDb = await openDynamoDb();
   ends.defer(dynamoDb.stop);
   ends.defer(setEnvironment(localAwsVariables(dynamoDb.endpoint)));
-  const client = new DynamoDBClient({});
-  const name = await createTable(client);
-  ends.defer(async () => {
-    await client.send(new DeleteTableCommand({ TableName: name }));
-    client.destroy();
-  });
-  const table: Table = { name, client: DynamoDBDocumentClient.from(client) };
+  const { remove, ...table } = await createTable();
+  ends.defer(remove);
 
   let isNotifying = notifies;
   const { clock, stores: timed, beginCall, restore } = keepTime(startsAt);
@@ -111,13 +99,13 @@ const start = async ({ at, notifies = false, environment = {} }: KitOptions): Pr
     beginCall();
     return invokeEndpoint(endpoint, event);
   };
-  const server = await startTestServer(invoke);
-  ends.defer(server.stop);
-  const stores = createTestStores(server.address, clock.now, () => isNotifying);
+  const stores = await startTestStores(invoke, clock.now, () => isNotifying);
+  ends.defer(stores.stop);
   const { ios, android } = stores;
   timed.push(ios, android);
-  server.serve(stores.mounts);
-  ends.defer(setEnvironment({ ...logVariables(), ...stores.environment, TABLE_NAME: name, ...environment }));
+  ends.defer(
+    setEnvironment({ ...logVariables(), ...stores.environment, TABLE_NAME: table.name, ...environment }),
+  );
 
   return {
     clock,
@@ -133,14 +121,13 @@ const start = async ({ at, notifies = false, environment = {} }: KitOptions): Pr
     invoke,
     run: async (schedule, event = {}) => {
       beginCall();
-      const handler = await handlerOf("schedule", schedule);
-      return handler(event, invocationContext(schedule));
+      return invokeFunction("schedule", schedule, event);
     },
     sign: (payload) => signJws(payload, stores.chain),
     notify: (on) => {
       isNotifying = on;
     },
-    items: async () => itemsOf(table),
+    items: async () => itemsIn(table),
     stop: async () => ends.disposeAsync(),
   };
 };

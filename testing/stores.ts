@@ -1,12 +1,16 @@
 import { randomBytes } from "node:crypto";
 import type { Manifest } from "../lib/administration/manifest/manifest.ts";
-import { endpoints } from "../lib/contract/endpoints.ts";
+import { endpoints, type Endpoint, type EndpointName } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { createSecretsManager } from "../local/aws/secrets-manager.ts";
+import { readText } from "../local/server.ts";
 import { SERVICE_ACCOUNT } from "../sandbox/android-store/notifications/pushes.ts";
 import { createAndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
 import { createIosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import { fingerprintOf, makeChain } from "../sandbox/ios-store/signing.ts";
+import { answer, pathOf, type Mount } from "../sandbox/mount.ts";
+import { apiGatewayEvent, type invokeEndpoint } from "./calling.ts";
+import { serve } from "./server.ts";
 
 const MASTER_SECRET = "master";
 
@@ -23,8 +27,7 @@ export type TestStores = ReturnType<typeof createTestStores>;
 /**
  * Both sandbox stores in this process.
  *
- * @param address of the server that serves the mounts
- * @param notifies whether the stores send notifications to that server
+ * @param address of the server that serves the mounts, and takes the stores' notifications
  */
 export const createTestStores = (address: string, now: () => Instant, notifies: () => boolean) => {
   const chain = makeChain();
@@ -58,7 +61,8 @@ export const createTestStores = (address: string, now: () => Instant, notifies: 
     android,
     /** Certificates with which the iOS store signs. */
     chain,
-    mounts: [ios.handle, android.handle, secretsManager],
+    /** What the server at the address answers, in this order. */
+    mounts: [ios.handle, android.handle, secretsManager] as Mount[],
     /** Environment by which the functions reach the stores and trust them. */
     environment: {
       IOS_STORE_TRUSTED_ROOTS: fingerprintOf(chain.root),
@@ -82,4 +86,51 @@ export const createTestStores = (address: string, now: () => Instant, notifies: 
       })),
     }),
   };
+};
+
+/** The endpoint that a store notifies. */
+const notifiedAt = (path: string): EndpointName | undefined =>
+  (Object.entries(endpoints) as [EndpointName, Endpoint][]).find(
+    ([, { path: own, method, scope }]) => own === path && method === "POST" && scope === null,
+  )?.[0];
+
+/** Receives the stores' notifications, each with its endpoint's handler. */
+const answerNotification =
+  (invoke: typeof invokeEndpoint): Mount =>
+  async (request, response) => {
+    const name = notifiedAt(pathOf(request));
+    if (name === undefined || request.method !== "POST") return false;
+    const body = await readText(request);
+    const { authorization } = request.headers;
+    const event = apiGatewayEvent(name, {
+      ...(body !== null && { body }),
+      ...(authorization !== undefined && { headers: { Authorization: authorization } }),
+    });
+    const result = await invoke(name, event);
+    answer(response, result.statusCode, "application/json", result.body);
+    return true;
+  };
+
+/**
+ * {@link createTestStores} on a server of their own.
+ *
+ * @param invoke takes the stores' notifications
+ */
+export const startTestStores = async (
+  invoke: typeof invokeEndpoint,
+  now: () => Instant,
+  notifies: () => boolean,
+) => {
+  const { address, stop } = await serve(async (request, response) => {
+    try {
+      for (const mount of [answerNotification(invoke), ...stores.mounts])
+        if (await mount(request, response)) return;
+      answer(response, 404, "text/plain", "Nothing is here.");
+    } catch (error) {
+      if (response.headersSent) throw error;
+      answer(response, 500, "text/plain", String(error));
+    }
+  });
+  const stores = createTestStores(address, now, notifies);
+  return { ...stores, address, stop };
 };

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { baselineEntry, bundle, entryOf, FUNCTIONS } from "../bundles.ts";
 import { ratio } from "../measure.ts";
-import { median } from "../../testing/support/metered/measuring.ts";
+import { median } from "../../testing/support/metered/meter.ts";
 import {
   eventsOf,
   inFolder,

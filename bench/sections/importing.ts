@@ -8,10 +8,8 @@ import { SECOND } from "../../lib/duration.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { exportOf, planPersons, sellPersons, writeExport } from "../../sandbox/exports/exports.ts";
 import { saveApplication } from "../../testing/application.ts";
-import { CATALOGS } from "../../testing/support/import/catalogs.ts";
-import { meteredRun } from "../../testing/support/import/metered-run.ts";
-import { serveImportStores } from "../../testing/support/import/stores.ts";
-import { sum } from "../../testing/support/metered/measuring.ts";
+import { CATALOGS, meteredRun, serveImportStores } from "../../testing/support/import.ts";
+import { sum } from "../../testing/support/metered/meter.ts";
 import { createTestTable } from "../../testing/support/table/table.ts";
 import { inFolder, run } from "../service.ts";
 

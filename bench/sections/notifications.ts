@@ -3,8 +3,8 @@ import {
   notifiedAndroidStore,
   notifiedIosStore,
   type NotifiedStore,
-} from "../../testing/support/metered/notified-stores.ts";
-import type { MeteredWorld } from "../../testing/support/metered/world.ts";
+  type MeteredWorld,
+} from "../../testing/support/metered/world.ts";
 import { costOf, summaryOf, withWorld } from "../measure.ts";
 
 const WARM_UPS = 20;

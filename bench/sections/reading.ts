@@ -9,7 +9,7 @@ import { partitions } from "../../lib/table/keys.ts";
 import { DEMO } from "../../local/demo.ts";
 import { newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
 import { costOf, inTurn, quantile, ratio, withWorld } from "../measure.ts";
-import { median } from "../../testing/support/metered/measuring.ts";
+import { median } from "../../testing/support/metered/meter.ts";
 import { COINS, type MeteredWorld } from "../../testing/support/metered/world.ts";
 import { aLine, aPurchase } from "../../testing/support/stores/purchases.ts";
 

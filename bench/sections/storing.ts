@@ -3,7 +3,7 @@ import {
   linkIosStoreCustomer,
   synchronizeIosStorePurchases,
 } from "../../lib/customers/ios-store-customers.ts";
-import { median } from "../../testing/support/metered/measuring.ts";
+import { median } from "../../testing/support/metered/meter.ts";
 import {
   newDevice,
   renewals,

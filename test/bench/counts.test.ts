@@ -5,8 +5,14 @@ import { jest } from "@jest/globals";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import * as z from "zod";
 import { hostileBodies } from "../../testing/support/metered/hostile-bodies.ts";
-import { sum } from "../../testing/support/metered/measuring.ts";
-import { notifiedAndroidStore, notifiedIosStore } from "../../testing/support/metered/notified-stores.ts";
+import { sum } from "../../testing/support/metered/meter.ts";
+import {
+  notifiedAndroidStore,
+  notifiedIosStore,
+  COINS,
+  createMeteredWorld,
+  type MeteredWorld,
+} from "../../testing/support/metered/world.ts";
 import {
   newChain,
   newDevice,
@@ -15,7 +21,6 @@ import {
   signedRequest,
 } from "../../testing/support/metered/purchases.ts";
 import { sample } from "../../bench/sections/notifications.ts";
-import { COINS, createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import {
@@ -30,7 +35,7 @@ import type { SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { apiGatewayEvent } from "../../testing/index.ts";
 import { assemblyFolder, SERVICE_APP } from "../../testing/support/local-gateway.ts";
-import { watchChecks } from "../../testing/support/stores/signature-checks.ts";
+import { watchChecks } from "../../testing/support/stores/ios-store.ts";
 
 /** Counts that are the same on every machine. `npm run bench` measures times; no test asserts them. */
 

@@ -7,7 +7,7 @@ import {
   type Clock,
   type CustomerEntitlement,
 } from "../../client/source/index.ts";
-import { serve } from "../../testing/support/serve.ts";
+import { serve } from "../../testing/server.ts";
 
 export const NOW = Date.UTC(2026, 5, 15, 12);
 const APPLICATION = "0198c0de-0000-7000-8000-000000000001";

@@ -4,8 +4,8 @@ import { isoTime } from "../../lib/entitlements/time.ts";
 import { timelineOf, type Terms } from "../../lib/entitlements/timeline.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
 import { endingsOf } from "../../operator/console/endings.ts";
-import { aReportedCustomer } from "../../testing/support/reported-customer.ts";
 import {
+  aReportedCustomer,
   aCatalog,
   aLine,
   aProduct,

@@ -4,8 +4,15 @@ import { isoTime } from "../../lib/entitlements/time.ts";
 import { timelineOf, type Terms } from "../../lib/entitlements/timeline.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { pictureOf } from "../../operator/console/picture.ts";
-import { aReportedCustomer } from "../../testing/support/reported-customer.ts";
-import { aCatalog, aLine, aPurchase, aRenewal, DAY, NOW } from "../../testing/support/stores/purchases.ts";
+import {
+  aReportedCustomer,
+  aCatalog,
+  aLine,
+  aPurchase,
+  aRenewal,
+  DAY,
+  NOW,
+} from "../../testing/support/stores/purchases.ts";
 
 const TERMS: Terms = { catalog: aCatalog(), renewalLeeway: 0 };
 

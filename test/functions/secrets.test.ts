@@ -1,5 +1,5 @@
 import { readSecret } from "../../functions/environment/stores.ts";
-import { serve, type Served } from "../../testing/support/serve.ts";
+import { serve, type Served } from "../../testing/server.ts";
 import { serviceForFile } from "../support/service-for-file.ts";
 
 /** A stand-in for Secrets Manager: its answer for each name, and how often each was requested. */

@@ -1,5 +1,5 @@
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
-import { serve, type Served } from "../../testing/support/serve.ts";
+import { serve, type Served } from "../../testing/server.ts";
 import type { TestApplication } from "../../testing/support/service.ts";
 import { serviceForFile } from "../support/service-for-file.ts";
 

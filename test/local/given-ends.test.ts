@@ -6,7 +6,7 @@ import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publi
 import { fingerprintOf, makeChain, signJws, type SigningChain } from "../../sandbox/ios-store/signing.ts";
 import { appTransactionPayload, newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
 import { startWholeService } from "../../testing/support/local-gateway.ts";
-import { serve } from "../../testing/support/serve.ts";
+import { serve } from "../../testing/server.ts";
 import { operatorOf } from "../support/local-operator.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { calling, keyOfAnApplication, SUBSCRIPTION } from "./calling.ts";

@@ -4,7 +4,7 @@ import type { RequestedAndroidChange } from "../../sandbox/android-store/shop/ch
 import type { RequestedChange } from "../../sandbox/ios-store/shop/change.ts";
 import type { PersonsPurchases } from "../../sandbox/ios-store/shop/payloads.ts";
 import type { Kit } from "../../testing/kit.ts";
-import type { IosGoods, TestApplication } from "../../testing/test-application.ts";
+import type { IosGoods, TestApplication } from "../../testing/application.ts";
 
 /** Manifest of an application that sells a monthly subscription in both stores, and asks both. */
 export const subscriptionManifest = () => {

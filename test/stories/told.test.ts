@@ -10,7 +10,7 @@ import { storeRequest, type StoreRequest } from "../../lib/contract/messages.ts"
 import { HOUR } from "../../lib/duration.ts";
 import { close, listen } from "../../local/server.ts";
 import { startKit, type Kit } from "../../testing/kit.ts";
-import type { TestApplication } from "../../testing/test-application.ts";
+import type { TestApplication } from "../../testing/application.ts";
 import { operate } from "../operator/run-operator.ts";
 import { subscribersOf, subscriptionManifest, type Subscribers } from "./subscriber.ts";
 

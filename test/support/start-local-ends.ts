@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DynamoDbLocal } from "../../local/database/dynamodb-local.ts";
 import { localAwsVariables, startDynamoDb } from "../../testing/dynamodb.ts";
-import { chooseSeed } from "../../testing/support/lanes.ts";
+import { chooseSeed } from "../../testing/support/proof.ts";
 
 declare global {
   var dynamoDbLocal: DynamoDbLocal | undefined;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { apiGatewayEvent, startKit, type Kit, type TestApplication } from "../../testing/index.ts";
-import { functionsOf, handlerOf } from "../../testing/functions.ts";
+import { functionsOf, handlerOf } from "../../testing/calling.ts";
 
 const START = "2026-06-15T12:00:00.000Z";
 const RealDate = Date;

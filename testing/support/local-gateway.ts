@@ -9,7 +9,7 @@ import { createGateway } from "../../local/gateway/gateway.ts";
 import { startLocalService, type LocalServiceOptions } from "../../local/local-service.ts";
 import { synthesize } from "../../local/lambda/synthesize.ts";
 import { Assembly, readAssembly } from "../../local/lambda/assembly.ts";
-import { serve } from "./serve.ts";
+import { serve } from "../server.ts";
 import { startRoleGate } from "./table/role-gate.ts";
 
 /** Serves an assembly's REST API on a free port. */

@@ -37,7 +37,7 @@ import { anApplication, directoryOf } from "./application.ts";
 import { aLine, aPurchase, DAY, NOW, proven } from "./stores/purchases.ts";
 import type { TestTable } from "./table/table.ts";
 
-export { meetingAWriteAt, refusal, requests } from "./table/requests.ts";
+export { meetingAWriteAt, refusal, requests } from "./table/table.ts";
 
 /** VerifiedFacts of production; a plain `Purchase` mentions no other purchase and names no identity. */
 export type GivenFacts = Partial<Omit<VerifiedFacts, "purchases">> & {

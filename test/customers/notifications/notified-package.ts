@@ -8,14 +8,16 @@ import {
 } from "../../../lib/customers/receive-android-store-notification.ts";
 import { createPushTokenVerifier } from "../../../lib/stores/android-store/push-token.ts";
 import { createStoreRequestQueue } from "../../../lib/table/telling/delivery-queue.ts";
-import { NOW, PACKAGE_NAME, startAndroidStore } from "../../../testing/support/stores/android-store.ts";
-import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
 import {
+  NOW,
+  PACKAGE_NAME,
+  startAndroidStore,
   AUDIENCE,
   makePushKey,
   SERVICE_ACCOUNT,
   startKeyServer,
-} from "../../../testing/support/stores/push-tokens.ts";
+} from "../../../testing/support/stores/android-store.ts";
+import { createMemoryTable } from "../../../testing/support/table/memory-table.ts";
 import { pendingIn } from "../../../testing/support/table/table.ts";
 import { createWorld } from "../../../testing/support/world.ts";
 import { atGoogle, sellingAtGoogle } from "../asking/asked-google.ts";

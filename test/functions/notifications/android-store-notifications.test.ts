@@ -5,7 +5,7 @@ import {
   startKeyServer,
   type KeyServer,
   type PushKey,
-} from "../../../testing/support/stores/push-tokens.ts";
+} from "../../../testing/support/stores/android-store.ts";
 import type { Answer, TestApplication } from "../../../testing/support/service.ts";
 import { serviceForFile } from "../../support/service-for-file.ts";
 

@@ -7,7 +7,7 @@ import {
 } from "@aws-sdk/client-secrets-manager";
 import { createSecretsManager } from "../../../local/aws/secrets-manager.ts";
 import { createTokenService } from "../../../local/aws/token-service.ts";
-import { serve } from "../../../testing/support/serve.ts";
+import { serve } from "../../../testing/server.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const parent = temporaryFolder();

@@ -2,7 +2,7 @@ import { createClockEndpoint } from "../../../local/clock/clock-endpoint.ts";
 import { createMovedClock } from "../../../local/clock/moved-clock.ts";
 import { ImpossibleMove } from "../../../local/clock/timekeeper.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { serve } from "../../../testing/support/serve.ts";
+import { serve } from "../../../testing/server.ts";
 
 const NOW = Date.parse("2026-01-31T12:00:00Z");
 

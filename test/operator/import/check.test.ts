@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { FORMATS, planPersons, writeExport } from "../../../sandbox/exports/exports.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
-import { CATALOGS, MANIFEST } from "../../../testing/support/import/catalogs.ts";
+import { CATALOGS, MANIFEST } from "../../../testing/support/import.ts";
 import { operate, refusedWith } from "../run-operator.ts";
 
 let folder: string;

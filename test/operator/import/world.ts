@@ -13,7 +13,7 @@ import {
   type PlanOptions,
 } from "../../../sandbox/exports/exports.ts";
 import { saveApplication } from "../../../testing/application.ts";
-import { serveImportStores } from "../../../testing/support/import/stores.ts";
+import { serveImportStores } from "../../../testing/support/import.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { createTestTable } from "../../../testing/support/table/table.ts";
 import { operate } from "../run-operator.ts";

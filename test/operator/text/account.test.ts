@@ -9,8 +9,8 @@ import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import type { Terms } from "../../../lib/entitlements/timeline.ts";
 import { accountId, applicationId, customerId, purchaseKey } from "../../../lib/identifiers.ts";
-import { aReportedCustomer } from "../../../testing/support/reported-customer.ts";
 import {
+  aReportedCustomer,
   aCatalog,
   aLine,
   aProduct,

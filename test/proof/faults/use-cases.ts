@@ -23,7 +23,7 @@ import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { accountId, type ApplicationId } from "../../../lib/identifiers.ts";
-import { AUDIENCE } from "../../../testing/support/stores/push-tokens.ts";
+import { AUDIENCE } from "../../../testing/support/stores/android-store.ts";
 
 /** One call of a use case, as data that another process can receive. */
 export type Call =

@@ -10,15 +10,13 @@ import {
   aSubscriptionAnswer,
   aSubscriptionLine,
   startAndroidStore,
-} from "../../../testing/support/stores/android-store.ts";
-import { APPLE_ID } from "../../../testing/support/stores/ios-store.ts";
-import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
-import {
   AUDIENCE,
   makePushKey,
   SERVICE_ACCOUNT,
   startKeyServer,
-} from "../../../testing/support/stores/push-tokens.ts";
+} from "../../../testing/support/stores/android-store.ts";
+import { APPLE_ID } from "../../../testing/support/stores/ios-store.ts";
+import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { createTestTable } from "../../../testing/support/table/table.ts";
 import { startFaultProxy } from "../fault-proxy.ts";
 import { canonical } from "../model/comparison.ts";

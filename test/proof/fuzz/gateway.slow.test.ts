@@ -17,7 +17,7 @@ import {
   SERVICE_ACCOUNT,
   startKeyServer,
   type KeyServer,
-} from "../../../testing/support/stores/push-tokens.ts";
+} from "../../../testing/support/stores/android-store.ts";
 
 /**
  * Attacks on every endpoint, through the gateway. `SEED=…` repeats a run. With `CASE=<number>`, only that case is sent, the

@@ -4,7 +4,7 @@ import type { AndroidChange, ChangeDetails } from "../../../sandbox/android-stor
 import type { SandboxPurchase } from "../../../sandbox/android-store/shop/purchases.ts";
 import type { RequestedChange } from "../../../sandbox/ios-store/shop/change.ts";
 import { DAY } from "../../../testing/support/stores/purchases.ts";
-import type { IosGoods } from "../../../testing/test-application.ts";
+import type { IosGoods } from "../../../testing/application.ts";
 import { choice } from "../model/histories/choices.ts";
 import { PACKAGE_NAME } from "./stores.ts";
 

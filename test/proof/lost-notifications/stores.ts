@@ -1,8 +1,7 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { EndpointName } from "../../../lib/contract/endpoints.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { startTestServer } from "../../../testing/server.ts";
-import { createTestStores, type TestStores } from "../../../testing/stores.ts";
+import { startTestStores, type TestStores } from "../../../testing/stores.ts";
 import { fetchFrom } from "./in-process-fetch.ts";
 
 export const PACKAGE_NAME = "com.example.trails";
@@ -25,12 +24,11 @@ export interface Stores extends TestStores {
 
 export const openStores = async (start: Instant): Promise<Stores> => {
   const clock = { now: start };
-  const server = await startTestServer(async (endpoint, event) => {
-    await stores.receive(endpoint, event);
-    return { statusCode: 200, body: "{}" };
-  });
-  const created = createTestStores(
-    server.address,
+  const created = await startTestStores(
+    async (endpoint, event) => {
+      await stores.receive(endpoint, event);
+      return { statusCode: 200, body: "{}" };
+    },
     () => clock.now,
     () => true,
   );
@@ -48,7 +46,7 @@ export const openStores = async (start: Instant): Promise<Stores> => {
       await android.runUntil(clock.now);
       await android.pushed();
     },
-    close: server.stop,
+    close: created.stop,
   };
   return stores;
 };

@@ -32,7 +32,7 @@ const isEmpty = ({ facts, renewals }: ModelRequest): boolean => facts.length + r
 const expectNoWrite = async <T>(table: TestTable, act: () => Promise<T>): Promise<T> => {
   table.sent.length = 0;
   const outcome = await act();
-  expect(table.sent.filter(({ command }) => command.includes("Write"))).toEqual([]);
+  expect(table.sent.filter((command) => command.includes("Write"))).toEqual([]);
   return outcome;
 };
 

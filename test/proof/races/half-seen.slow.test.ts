@@ -7,7 +7,7 @@ import { createWorld, device, owned, type World } from "../../../testing/support
 import { checkInvariants } from "../../../testing/support/table/invariants.ts";
 import { cases, TIMEOUT } from "../../../testing/support/proof.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
-import { transactionConflict } from "../../../testing/support/table/requests.ts";
+import { transactionConflict } from "../../../testing/support/table/table.ts";
 import { createMemoryTable, type MemoryTable } from "../../../testing/support/table/memory-table.ts";
 import {
   ACCOUNTS,

@@ -3,7 +3,7 @@ import pMap from "p-map";
 import { v7 as uuid } from "uuid";
 import { openTable } from "../../../functions/environment/open-table.ts";
 import { customerId } from "../../../lib/identifiers.ts";
-import { itemsIn } from "../../../testing/support/table/table.ts";
+import { itemsIn } from "../../../testing/dynamodb.ts";
 import { modelApplication, modelClient } from "../model/model-client.ts";
 import type { ModelRequest } from "../model/stated-facts.ts";
 import type { Outcome, RaceOrder } from "./race.ts";
@@ -17,10 +17,14 @@ const SENT_AT_MOST = 5;
 
 const race = async ({ table: name, application, requests, concurrency }: RaceOrder): Promise<Outcome[]> => {
   const table = openTable(name);
-  const world = modelClient({ ...table, items: itemsIn(table) }, modelApplication(application), {
-    pause,
-    newCustomerIdentifier: () => customerId(uuid()),
-  });
+  const world = modelClient(
+    { ...table, items: (containing) => itemsIn(table, containing) },
+    modelApplication(application),
+    {
+      pause,
+      newCustomerIdentifier: () => customerId(uuid()),
+    },
+  );
   const send = async (request: ModelRequest, sent = 1): Promise<Outcome> => {
     const answer = await world
       .submit(request, Date.now())

@@ -4,15 +4,15 @@ import {
   PUSH_TOKEN_TIMING,
   type PushTokenTiming,
 } from "../../../lib/stores/android-store/push-token.ts";
-import { NOW } from "../../../testing/support/stores/android-store.ts";
 import {
+  NOW,
   AUDIENCE,
   makePushKey,
   SERVICE_ACCOUNT,
   startKeyServer,
   type KeyServer,
   type PushKey,
-} from "../../../testing/support/stores/push-tokens.ts";
+} from "../../../testing/support/stores/android-store.ts";
 
 let google: PushKey;
 let next: PushKey;

@@ -1,28 +1,26 @@
 import { createExports } from "../../../sandbox/exports/endpoint.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
-import { startTestServer } from "../../../testing/server.ts";
-import { createTestStores, type TestStores } from "../../../testing/stores.ts";
+import { startTestStores } from "../../../testing/stores.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 
 const notified: string[] = [];
 const now = () => NOW;
-let server: Awaited<ReturnType<typeof startTestServer>>;
-let stores: TestStores;
+let stores: Awaited<ReturnType<typeof startTestStores>>;
 
 beforeAll(async () => {
-  server = await startTestServer(async (name) => {
+  const invoke = async (name: string) => {
     notified.push(name);
     return { statusCode: 200, body: "{}" };
-  });
-  stores = createTestStores(server.address, now, () => true);
-  server.serve([...stores.mounts, createExports("/exports", stores, now)]);
+  };
+  stores = await startTestStores(invoke, now, () => true);
+  stores.mounts.push(createExports("/exports", stores, now));
 });
-afterAll(() => server.stop());
+afterAll(() => stores.stop());
 
 const post = async (path: string, body: unknown): Promise<Response> =>
-  fetch(server.address + path, { method: "POST", body: JSON.stringify(body) });
+  fetch(stores.address + path, { method: "POST", body: JSON.stringify(body) });
 const read = async (path: string) =>
-  (await fetch(`${server.address}/sandbox/${path}`)).json() as Promise<Record<string, unknown>>;
+  (await fetch(`${stores.address}/sandbox/${path}`)).json() as Promise<Record<string, unknown>>;
 
 test("an export is answered, and its persons have bought in the stores unnoticed", async () => {
   const response = await post("/exports", { app: "com.example.trails", persons: 60 });

@@ -10,7 +10,7 @@ import {
   type Person,
 } from "../../../sandbox/exports/exports.ts";
 import { createTestStores } from "../../../testing/stores.ts";
-import { CATALOGS } from "../../../testing/support/import/catalogs.ts";
+import { CATALOGS } from "../../../testing/support/import.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 
 // The import's own tests show that each format yields the planted causes.

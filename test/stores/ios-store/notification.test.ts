@@ -15,9 +15,9 @@ import {
   trusting,
   word,
   type Payload,
+  watchChecks,
 } from "../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
-import { watchChecks } from "../../../testing/support/stores/signature-checks.ts";
 import { asSigned } from "./as-signed.ts";
 
 const chain = makeChain();

@@ -73,7 +73,7 @@ describe("an application", () => {
     const application = await saved();
     table.sent.length = 0;
     const loaded = present(await applications.load(application.identifier));
-    expect(table.sent).toEqual([{ command: "QueryCommand" }]);
+    expect(table.sent).toEqual(["QueryCommand"]);
     expect(manifestOf(loaded)).toEqual(manifestOf(application));
     const product = { productIdentifier: "premium", basePlanIdentifier: "monthly" };
     expect(loaded.catalog.productOf("android-store", product)?.grants).toEqual(["gold", "premium"]);

@@ -13,6 +13,11 @@ import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
 import type { Trust } from "../../../lib/stores/ios-store/signatures/trust.ts";
 import type { Verdict } from "../../../lib/stores/ios-store/signatures/verdict.ts";
 import { DAY, NOW } from "./purchases.ts";
+import {
+  checkSignature,
+  type CheckKind,
+  type SignatureCheck,
+} from "../../../lib/stores/ios-store/signatures/jws.ts";
 
 export const BUNDLE = "com.example.trails";
 export const APPLE_ID = 1_234_567_890;
@@ -202,3 +207,13 @@ export const trusting = ({
 /** The outcome in a word: `verified`, or the reason of the refusal. */
 export const word = (verdict: Verdict<unknown>): string =>
   verdict.outcome === "verified" ? "verified" : verdict.reason;
+
+/** The real check, and the number of checks of each kind so far. */
+export const watchChecks = () => {
+  const done: Record<CheckKind, number> = { first: 0, alone: 0, together: 0 };
+  const checks: SignatureCheck = (kind, jws, key) => {
+    done[kind] += 1;
+    return checkSignature(kind, jws, key);
+  };
+  return { checks, done };
+};

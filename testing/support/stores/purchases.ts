@@ -4,9 +4,10 @@ import { catalogOf, type Catalog, type CatalogProduct } from "../../../lib/entit
 import { entitlementsAt as entitlementsByTerms } from "../../../lib/entitlements/entitlements.ts";
 import type { Holding } from "../../../lib/entitlements/holding.ts";
 import { parsePeriod, type Instant, type Period } from "../../../lib/entitlements/time.ts";
-import { purchaseKey } from "../../../lib/identifiers.ts";
+import { purchaseKey, accountId, customerId } from "../../../lib/identifiers.ts";
 import type { ProvenPurchase } from "../../../lib/entitlements/proven-purchase.ts";
 import type { PendingAcknowledgement } from "../../../lib/stores/android-store/reading.ts";
+import type { ReportedCustomer } from "../../../lib/administration/reports/account-report.ts";
 
 export const DAY = 86_400_000;
 /** The current moment of the tests. */
@@ -111,3 +112,18 @@ export const entitlementsAt = (
   catalog: Catalog,
   renewalLeeway = 0,
 ) => entitlementsByTerms(moment, holdings, { catalog, renewalLeeway });
+
+/** A customer of an operator's report, whom a client has claimed. */
+export const aReportedCustomer = (
+  purchases: readonly Purchase[],
+  changes: Partial<ReportedCustomer> = {},
+): ReportedCustomer => ({
+  customerIdentifier: customerId("0198c0de-0000-7000-8000-0000000000cc"),
+  link: { account: accountId("user-1"), assertedBy: "client", linkedAt: NOW },
+  createdAt: NOW,
+  aliases: [],
+  identities: [],
+  purchases,
+  asking: new Map(),
+  ...changes,
+});

@@ -13,8 +13,8 @@ import {
   type Customer,
   type StoredItem,
   type Tenant,
-} from "./stored-items.ts";
-import { tenantsIn } from "./tenants.ts";
+  tenantsIn,
+} from "./tenants.ts";
 
 interface InvariantOptions {
   /** The catalog of an application. If it is given, mapped consumables must be held. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { serve, type Served } from "../serve.ts";
+import { serve, type Served } from "../../server.ts";
 
 /** A request for DynamoDB, before it is passed on. */
 export interface ProxiedRequest {

@@ -1,18 +1,13 @@
-import { DeleteTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { DynamoDBDocumentClient, paginateScan } from "@aws-sdk/lib-dynamodb";
+import { DynamoDBClient, TransactionCanceledException } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import type * as z from "zod/mini";
 import { askItem } from "../../../lib/table/customers/items.ts";
 import type { Table } from "../../../lib/table/dynamodb/table.ts";
-import { createTable } from "../../dynamodb.ts";
-
-/** A request that left the SDK. */
-interface SentRequest {
-  readonly command: string;
-}
+import { createTable, itemsIn } from "../../dynamodb.ts";
 
 export interface TestTable extends Table {
-  /** The requests that left the SDK since the last reset, retries included. */
-  readonly sent: SentRequest[];
+  /** The commands of the requests that left the SDK since the last reset, retries included. */
+  readonly sent: string[];
   /** Every item of the table, or each whose key contains a text, in order of key. */
   items(containing?: string): Promise<Record<string, unknown>[]>;
   /** Another client of the table. */
@@ -20,49 +15,22 @@ export interface TestTable extends Table {
   remove(): Promise<void>;
 }
 
-/** Reads a table whole. */
-export const itemsIn =
-  ({ client, name }: Table): TestTable["items"] =>
-  async (containing) => {
-    const items: Record<string, unknown>[] = [];
-    // The database filters: reading what other tests have left takes longer than many a test.
-    const filter =
-      containing === undefined
-        ? {}
-        : {
-            FilterExpression: "contains(pk, :text) OR contains(sk, :text)",
-            ExpressionAttributeValues: { ":text": containing },
-          };
-    for await (const page of paginateScan({ client }, { TableName: name, ConsistentRead: true, ...filter }))
-      items.push(...(page.Items ?? []));
-    return items.sort((a, b) =>
-      JSON.stringify([a["pk"], a["sk"]]) < JSON.stringify([b["pk"], b["sk"]]) ? -1 : 1,
-    );
-  };
-
 /** A new table of its own in DynamoDB Local, keyed as the deployed one. */
 export const createTestTable = async (): Promise<TestTable> => {
-  const base = new DynamoDBClient({});
-  const name = await createTable(base);
-  const sent: SentRequest[] = [];
-  base.middlewareStack.add(
+  const table = await createTable();
+  const sent: string[] = [];
+  table.client.middlewareStack.add(
     (next, context) => async (args) => {
-      sent.push({ command: String(context["commandName"]) });
+      sent.push(String(context["commandName"]));
       return next(args);
     },
     { step: "finalizeRequest", priority: "low" },
   );
-  const client = DynamoDBDocumentClient.from(base);
   return {
-    client,
-    name,
+    ...table,
     sent,
-    items: itemsIn({ client, name }),
+    items: (containing) => itemsIn(table, containing),
     connect: () => DynamoDBDocumentClient.from(new DynamoDBClient({})),
-    remove: async () => {
-      await base.send(new DeleteTableCommand({ TableName: name }));
-      base.destroy();
-    },
   };
 };
 
@@ -78,3 +46,43 @@ export const pendingIn = async (table: Pick<TestTable, "items">): Promise<readon
       ? [{ application, ...parsed.data }]
       : [];
   });
+
+/** A transaction's failure by another write at the same time. */
+export const transactionConflict = (): Error =>
+  new TransactionCanceledException({
+    message: "Transaction cancelled",
+    CancellationReasons: [{ Code: "TransactionConflict" }],
+    $metadata: {},
+  });
+
+/** The commands that `act` sends to the table. */
+export const requests = async (table: TestTable, act: () => Promise<unknown>): Promise<string[]> => {
+  table.sent.length = 0;
+  await act();
+  return table.sent.map((command) => command.replace("Command", ""));
+};
+
+/** Runs `act`; its transaction number `at`, from 0, fails with a conflicting write. */
+export const meetingAWriteAt = async <T>(table: TestTable, at: number, act: () => Promise<T>): Promise<T> => {
+  let sent = 0;
+  table.client.middlewareStack.add(
+    (next, context) => (args) => {
+      if (context["commandName"] === "TransactWriteItemsCommand" && sent++ === at)
+        throw transactionConflict();
+      return next(args);
+    },
+    { step: "initialize", name: "meeting a write" },
+  );
+  try {
+    return await act();
+  } finally {
+    table.client.middlewareStack.remove("meeting a write");
+  }
+};
+
+/** The code of the refusal; `accepted` when there is none. */
+export const refusal = async (act: Promise<unknown>): Promise<unknown> =>
+  act.then(
+    () => "accepted",
+    (error: unknown) => (error instanceof Error && "code" in error ? error.code : error),
+  );

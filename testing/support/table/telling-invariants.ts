@@ -5,7 +5,7 @@ import { changeItem, toldCustomerItem, toldItem } from "../../../lib/table/telli
 import { deliveryItem } from "../../../lib/table/telling/delivery-queue.ts";
 import { lookItem } from "../../../lib/table/telling/looks.ts";
 import { parseItem } from "../../../lib/table/dynamodb/table.ts";
-import { Violations, type StoredItem } from "./stored-items.ts";
+import { Violations, type StoredItem } from "./tenants.ts";
 
 type Check = Violations["check"];
 type OfKind = (pattern: RegExp) => StoredItem[];

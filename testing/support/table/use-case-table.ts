@@ -1,5 +1,5 @@
 import { assertInvariants } from "./invariants.ts";
-import { SLOW } from "../lanes.ts";
+import { SLOW } from "../proof.ts";
 import { createMemoryTable } from "./memory-table.ts";
 import { createTestTable, type TestTable } from "./table.ts";
 

@@ -11,7 +11,7 @@ import {
   SUBSCRIPTION_NOTIFICATIONS,
 } from "../../../../sandbox/android-store/notifications/notifications.ts";
 import type { SandboxPurchase } from "../../../../sandbox/android-store/shop/purchases.ts";
-import { serve } from "../../../../testing/support/serve.ts";
+import { serve } from "../../../../testing/server.ts";
 import {
   NOW,
   PACKAGE_NAME,

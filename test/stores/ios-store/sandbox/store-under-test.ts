@@ -18,7 +18,7 @@ import type { RequestedChange } from "../../../../sandbox/ios-store/shop/change.
 import { makeChain } from "../../../../sandbox/ios-store/signing.ts";
 import { HOUR } from "../../../../lib/duration.ts";
 import type { Instant } from "../../../../lib/entitlements/time.ts";
-import { serve, type Served } from "../../../../testing/support/serve.ts";
+import { serve, type Served } from "../../../../testing/server.ts";
 import { APPLE_ID, BUNDLE } from "../../../../testing/support/stores/ios-store.ts";
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
 

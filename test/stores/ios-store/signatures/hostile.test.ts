@@ -3,9 +3,8 @@ import { spyOn } from "jest-mock";
 import { makeChain, signJws } from "../../../../sandbox/ios-store/signing.ts";
 import { LONGEST_HEADER } from "../../../../lib/stores/ios-store/signatures/jws.ts";
 import { AT_ONCE, createIosStoreVerifier } from "../../../../lib/stores/ios-store/verifier.ts";
-import { aTransaction, trusting, word } from "../../../../testing/support/stores/ios-store.ts";
+import { aTransaction, trusting, word, watchChecks } from "../../../../testing/support/stores/ios-store.ts";
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
-import { watchChecks } from "../../../../testing/support/stores/signature-checks.ts";
 
 /** Cost of refused requests, counted in signature checks. */
 

@@ -4,9 +4,8 @@ import { issueCertificate, TEMPLATES } from "../../../../sandbox/ios-store/certi
 import { makeChain, signerWith, signJws } from "../../../../sandbox/ios-store/signing.ts";
 import { createKnownChains, verifyChain } from "../../../../lib/stores/ios-store/signatures/chain.ts";
 import { createIosStoreVerifier } from "../../../../lib/stores/ios-store/verifier.ts";
-import { aTransaction, trusting, word } from "../../../../testing/support/stores/ios-store.ts";
+import { aTransaction, trusting, word, watchChecks } from "../../../../testing/support/stores/ios-store.ts";
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
-import { watchChecks } from "../../../../testing/support/stores/signature-checks.ts";
 
 const chain = makeChain();
 const trust = trusting({ roots: [chain.root] });
