@@ -1,4 +1,5 @@
 import type { Store } from "../contract/schemas.ts";
+import type { Purchase } from "./purchase.ts";
 import type { Period } from "./time.ts";
 
 export interface CatalogProduct {
@@ -10,8 +11,8 @@ export interface CatalogProduct {
   readonly purchaseOptionIdentifier: string | null;
   readonly grants: readonly string[];
   /**
-   * Access per unit of a purchase that has no end date of its own; null: lifetime, or none for a rental. To grant nothing would
-   * take a paid purchase away for an omission in a file.
+   * Access per unit of a purchase without an end date of its own. Null: lifetime, as an omission in a file takes nothing
+   * paid away; of a rental, none.
    */
   readonly accessDuration: Period | null;
 }
@@ -53,4 +54,30 @@ export const catalogOf = (
     },
     sellsIn: (store) => stores.has(store),
   };
+};
+
+/** A product that was bought and that the catalog grants nothing for. */
+export interface UngrantedProduct extends Pick<
+  CatalogProduct,
+  "store" | "productIdentifier" | "basePlanIdentifier" | "purchaseOptionIdentifier"
+> {
+  /** `no-access-duration`: it is a rental whose product has no `accessDuration`. */
+  readonly because: "unmapped" | "no-access-duration";
+}
+
+export const ungrantedProducts = (
+  purchases: readonly Purchase[],
+  catalog: Catalog,
+): readonly UngrantedProduct[] => {
+  const found = new Map<string, UngrantedProduct>();
+  for (const { store, lines } of purchases)
+    for (const line of lines) {
+      const { productIdentifier, basePlanIdentifier, purchaseOptionIdentifier } = line;
+      const bought = { store, productIdentifier, basePlanIdentifier, purchaseOptionIdentifier };
+      const product = catalog.productOf(store, line);
+      if (product === undefined) found.set(JSON.stringify(bought), { ...bought, because: "unmapped" });
+      else if (line.rented && product.accessDuration === null)
+        found.set(JSON.stringify(bought), { ...bought, because: "no-access-duration" });
+    }
+  return [...found.values()];
 };

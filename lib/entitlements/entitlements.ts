@@ -1,9 +1,19 @@
 import type { CustomerEntitlement, Environment } from "../contract/schemas.ts";
+import { HOUR } from "../duration.ts";
 import { compare } from "../order.ts";
-import { holdingOrder, type Holding } from "./holding.ts";
-import { lineOrder, productKindOf } from "./purchase.ts";
+import { grantingLines, isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
+import { isSaidOver } from "./renewal.ts";
+import { CHARGED_AHEAD_MILLISECONDS, periodsOf, unseenEnd, type Period } from "./subscription-periods.ts";
+import {
+  givesAccess,
+  holdingOrder,
+  spansAt,
+  timelineOf,
+  type Holding,
+  type Span,
+  type Terms,
+} from "./timeline.ts";
 import { isoTime, type Instant } from "./time.ts";
-import { givesAccess, spansAt, timelineOf, type Span, type Terms } from "./timeline.ts";
 
 /** Whether access may return by itself, once the payment succeeds or the pause ends. */
 export const mayReturn = ({ status }: Span): boolean => status === "billing_retry" || status === "paused";
@@ -95,3 +105,45 @@ export const nextChangeAt = (moment: Instant, holdings: readonly Holding[], term
   const changed = boundaries.slice(0, BOUNDARIES_COMPARED).find((at) => toldAt(at) !== told);
   return changed ?? boundaries[BOUNDARIES_COMPARED] ?? null;
 };
+
+/** Time after an end for which its renewal may not be known yet. */
+const UNSURE_MILLISECONDS = 48 * HOUR;
+
+const isLongPast = (end: Instant, now: Instant): boolean => end + UNSURE_MILLISECONDS <= now;
+
+/** One whose end is only inferred lasts until the store's own end; a refunded one may be renewed at its end. */
+const isPeriodOver = ({ line, endsAt, cutAt, isCutInferred, renewal }: Period, now: Instant): boolean => {
+  if (cutAt <= now && !isCutInferred) return true;
+  if (line.revokedAt !== null && now < endsAt - CHARGED_AHEAD_MILLISECONDS) return true;
+  const isOver = renewal !== null && isSaidOver(renewal, endsAt);
+  return isOver || isLongPast(endsAt, now);
+};
+
+/** Whether Google, or a one-time purchase's dates, call a line over. */
+const isLineOver = (line: Line, now: Instant): boolean =>
+  isRevoked(line) || line.standing === "expired" || isLongPast(line.endsAt ?? -Infinity, now);
+
+/** Whether the upgrade that the last period's mark tells of is known, or over for certain. */
+const isUpgradeKnown = (periods: readonly Period[], now: Instant): boolean => {
+  const last = periods.at(-1);
+  return last === undefined || last.line.standing !== "expired" || isLongPast(last.endsAt, now);
+};
+
+const isPurchaseOver = (purchase: Purchase, now: Instant): boolean => {
+  if (purchase.store === "android-store")
+    return grantingLines(purchase).every((line) => isLineOver(line, now));
+  const periods = periodsOf(purchase);
+  return (
+    isUpgradeKnown(periods, now) &&
+    periods.every((period) => isPeriodOver(period, now)) &&
+    isLongPast(unseenEnd(purchase, periods) ?? -Infinity, now)
+  );
+};
+
+/**
+ * Whether nothing of the holdings gives access now or later, and the store has called over, since its end, what ended
+ * within two days: only then may a customer be moved to another account.
+ */
+export const isInactive = (now: Instant, holdings: readonly Holding[], terms: Terms): boolean =>
+  holdings.every(({ purchase }) => isPurchaseOver(purchase, now)) &&
+  !timelineOf(holdings, terms).some((span) => span.to > now && givesAccess(span));

@@ -1,5 +1,5 @@
 import { customerId } from "../identifiers.ts";
-import { compare } from "../order.ts";
+import { compare, sameList } from "../order.ts";
 import type { Catalog } from "./catalog.ts";
 import { lastAccess } from "./entitlements.ts";
 import { byReference, grantingLines, sameLines, type Purchase } from "./purchase.ts";
@@ -36,7 +36,6 @@ const bytesOf = ({ key, lines, renewal }: Purchase): number => {
 /** A timeline of one purchase needs no customer. */
 const NOBODY = customerId("");
 
-/** Last end of access that a purchase gives to each entitlement. */
 const endsOf = (purchase: Purchase, catalog: Catalog): ReadonlyMap<string, Instant> => {
   const ends = new Map<string, Instant>();
   const holding = { customerIdentifier: NOBODY, assertedBy: null, purchase };
@@ -50,7 +49,7 @@ const endsOf = (purchase: Purchase, catalog: Catalog): ReadonlyMap<string, Insta
 const lasts = ({ lines }: Purchase): boolean =>
   lines.some(({ nature }) => nature === "auto_renewable" || nature === "non_consumable");
 
-/** Best place of each purchase among those of its entitlements and environment; 0: it ends last. None without access. */
+/** Best place of each purchase among those of its entitlements and environment; 0: it ends last. */
 const ranksOf = (purchases: readonly Purchase[], catalog: Catalog): ReadonlyMap<Purchase, number> => {
   const ends = purchases.flatMap((purchase) =>
     Array.from(endsOf(purchase, catalog), ([grant, end]) => ({ purchase, grant, end })),
@@ -111,6 +110,5 @@ export const heldAlike = (a: Purchase | undefined, b: Purchase | undefined): boo
       sameRenewal(a.renewal, b.renewal) &&
       sameLines(a, b);
 
-/** Whether two lists of {@link holdingsOf} are the same. */
 export const sameHoldings = (a: readonly Purchase[], b: readonly Purchase[]): boolean =>
-  a.length === b.length && a.every((purchase, index) => heldAlike(purchase, b[index]));
+  sameList(a, b, heldAlike);

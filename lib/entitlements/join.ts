@@ -1,18 +1,92 @@
 import type { Environment } from "../contract/schemas.ts";
-import type { PurchaseKey } from "../identifiers.ts";
 import { compare } from "../order.ts";
-import { eventName, eventsOf, keptCopies, latestCopies, type PurchaseEvent } from "./purchase-events.ts";
 import {
+  isRevoked,
   lineOrder,
   lineText,
   referenceText,
   sameLine,
-  sameLines,
   type Line,
   type Purchase,
 } from "./purchase.ts";
 import { laterRenewal, type Renewal } from "./renewal.ts";
 import type { Instant } from "./time.ts";
+
+/**
+ * A purchase event: one product, bought once, as its copies tell it. Each restore, and in older clients each device,
+ * makes another transaction id for the same event.
+ */
+export type PurchaseEvent = readonly [Line, ...Line[]];
+
+export const eventName = ({ productIdentifier, event }: Line): string => `${productIdentifier} ${event}`;
+
+const laterLine = (a: Line, b: Line): Line => {
+  if (a.verifiedAt !== b.verifiedAt) return a.verifiedAt > b.verifiedAt ? a : b;
+  return lineText(a) >= lineText(b) ? a : b;
+};
+
+/** Later signed copy of one transaction id, with the earliest revocation of both. */
+const laterCopy = (a: Line, b: Line): Line => {
+  const later = laterLine(a, b);
+  if (a.revokedSince === null && b.revokedSince === null) return later;
+  return { ...later, revokedSince: Math.min(a.revokedSince ?? Infinity, b.revokedSince ?? Infinity) };
+};
+
+/** Last signed copy of each transaction id. In Xcode every id is "0", so the event is part of the key. */
+export const latestCopies = (lines: readonly Line[], environment: Environment): readonly Line[] => {
+  const keyOf = (line: Line): string =>
+    `${line.transactionIdentifier ?? ""} ${environment === "xcode" ? eventName(line) : ""}`;
+  return [...Map.groupBy(lines, keyOf).values()].map((copies) => copies.reduce(laterCopy));
+};
+
+/** Purchase events of one iOS lineage, from one line per transaction id. */
+export const eventsOf = (copies: readonly Line[]): readonly PurchaseEvent[] =>
+  [...Map.groupBy(copies, eventName).values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [[first, ...others] as const],
+  );
+
+const byPurchase = (a: Line, b: Line): number =>
+  compare(a.purchasedAt ?? 0, b.purchasedAt ?? 0) ||
+  compare(a.transactionIdentifier ?? "", b.transactionIdentifier ?? "");
+
+const lastSigned = (copies: readonly Line[]): Line | undefined =>
+  copies.length === 0 ? undefined : copies.reduce(laterLine);
+
+/** Newest copies of an event that are kept beside the earliest. */
+const NEWEST_KEPT = 6;
+
+/** Kept by purchase date, which no later copy of an id changes: what was dropped never returns, in whatever order. */
+export const keptCopies = (copies: PurchaseEvent): readonly Line[] => {
+  const [earliest = copies[0], ...others] = copies.toSorted(byPurchase);
+  return [earliest, ...others.slice(-NEWEST_KEPT)];
+};
+
+/**
+ * The event as one line. The store marks a refund on one transaction id and keeps signing the others without it: an id
+ * that ever was revoked speaks for the event until a later copy of that id takes it back. The mark of an upgrade and
+ * the earliest start count under any id. A non-consumable bought after its refund is bought anew.
+ */
+export const decided = (copies: PurchaseEvent): Line => {
+  if (copies.length === 1) return copies[0];
+  const revoked = lastSigned(copies.filter(({ revokedSince }) => revokedSince !== null));
+  const isRefunded = revoked !== undefined && (isRevoked(revoked) || revoked.refundedQuantity > 0);
+  if (copies[0].nature !== "auto_renewable") {
+    const newest = copies.reduce((a, b) => (byPurchase(a, b) > 0 ? a : b));
+    const isBoughtAnew =
+      newest.nature === "non_consumable" &&
+      !isRevoked(newest) &&
+      (newest.purchasedAt ?? 0) > (revoked?.revokedAt ?? Infinity);
+    // Where the last word under another id took its refund back, the newest may still carry it.
+    return revoked !== undefined && (isRefunded ? !isBoughtAnew : isRevoked(newest)) ? revoked : newest;
+  }
+  const marked = lastSigned(copies.filter(({ standing }) => standing === "expired"));
+  return {
+    ...(isRefunded ? revoked : copies.reduce(laterLine)),
+    startsAt: Math.min(...copies.map(({ startsAt }) => startsAt ?? Infinity)),
+    revokedSince: revoked?.revokedSince ?? null,
+    ...(marked !== undefined && { standing: marked.standing, verifiedAt: marked.verifiedAt }),
+  };
+};
 
 /** Events kept per product of a lineage, those that end last; those that had not ended when last signed besides. */
 const EVENTS_KEPT_PER_PRODUCT = 3;
@@ -22,6 +96,8 @@ const EVENTS_KEPT = 100;
 
 const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 
+const lastEnd = (event: PurchaseEvent): number => Math.max(...event.map(endOf));
+
 /**
  * The {@link EVENTS_KEPT_PER_PRODUCT}th latest end among each product's events; 0: it has fewer. Compares each copy's
  * own end: a later copy may show that copies are one event.
@@ -30,20 +106,17 @@ const outlasted = (copies: readonly Line[]): ReadonlyMap<string, number> => {
   const products = Map.groupBy(copies, ({ productIdentifier }) => productIdentifier);
   return new Map(
     [...products].map(([product, ofProduct]) => {
-      const ends = [...Map.groupBy(ofProduct, eventName).values()]
-        .map((event) => Math.max(...event.map(endOf)))
+      const ends = eventsOf(ofProduct)
+        .map(lastEnd)
         .sort((a, b) => b - a);
       return [product, ends[EVENTS_KEPT_PER_PRODUCT - 1] ?? 0];
     }),
   );
 };
 
-const lastEnd = (event: PurchaseEvent): number => Math.max(...event.map(endOf));
-
 const lastEndFirst = (a: PurchaseEvent, b: PurchaseEvent): number =>
   compare(lastEnd(b), lastEnd(a)) || compare(eventName(b[0]), eventName(a[0]));
 
-/** Joins the lines of one iOS lineage, and bounds its events and their copies. */
 const joinTransactions = (
   lines: readonly Line[],
   environment: Environment,
@@ -63,9 +136,7 @@ const joinTransactions = (
     .sort(lineOrder);
 };
 
-const linesText = (lines: readonly Line[]): string => lines.map(lineText).join();
-
-/** Time of the answer that the lines are of; a later one without lines may have been joined since. */
+/** Time of the answer that gave the lines; a later one without lines may have been joined since. */
 const answeredAt = ({ lines, verifiedAt }: Purchase): Instant => lines[0]?.verifiedAt ?? verifiedAt;
 
 /**
@@ -73,13 +144,14 @@ const answeredAt = ({ lines, verifiedAt }: Purchase): Instant => lines[0]?.verif
  * than one with lines, whenever it came: the store's reads may lag.
  */
 const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
-  const showsPurchase = ({ lines }: Purchase): number => Number(lines.length > 0);
-  const order = compare(showsPurchase(a), showsPurchase(b)) || compare(answeredAt(a), answeredAt(b));
-  if (order !== 0) return order > 0 ? a : b;
-  return sameLines(a, b) || linesText(a.lines) > linesText(b.lines) ? a : b;
+  const textOf = ({ lines }: Purchase): string => lines.map(lineText).join();
+  const order =
+    compare(a.lines.length > 0, b.lines.length > 0) ||
+    compare(answeredAt(a), answeredAt(b)) ||
+    compare(textOf(a), textOf(b));
+  return order < 0 ? b : a;
 };
 
-/** The answer's lines, each refunded since the first answer that showed it. */
 const withFirstRefunds = ({ lines }: Purchase, all: readonly Purchase[]): readonly Line[] =>
   lines.map((line) => {
     const ofProduct = all
@@ -92,10 +164,7 @@ const withFirstRefunds = ({ lines }: Purchase, all: readonly Purchase[]): readon
 const union = (a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null =>
   a === null || b === null ? null : [...new Set([...a, ...b])].sort();
 
-interface Replacement {
-  readonly replacedBy: PurchaseKey | null;
-  readonly replacedAt: Instant | null;
-}
+type Replacement = Pick<Purchase, "replacedBy" | "replacedAt">;
 
 /** One without a time replaces everything and wins; otherwise the earliest: each renewal names the older lineage again. */
 const firstReplacement = (a: Replacement, b: Replacement): Replacement => {
@@ -134,7 +203,7 @@ export const joinPurchases = (first: Purchase, ...others: readonly Purchase[]): 
   };
 };
 
-/** Joins facts into one purchase per reference, sorted by reference. */
+/** One purchase per reference, sorted by reference. */
 export const joinAll = (purchases: Iterable<Purchase>): Purchase[] =>
   [...Map.groupBy(purchases, referenceText)]
     .sort(([a], [b]) => compare(a, b))

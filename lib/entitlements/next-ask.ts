@@ -1,7 +1,6 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
-import { isSaidOver } from "./inactivity.ts";
+import { isSaidOver, BILLING_RETRY_MILLISECONDS, graceEndOf } from "./renewal.ts";
 import { isOverAt, type Line, type Purchase } from "./purchase.ts";
-import { BILLING_RETRY_MILLISECONDS, graceEndOf } from "./renewal.ts";
 import { isPeriod, periodsOf, unseenEnd, type Period } from "./subscription-periods.ts";
 import type { Instant } from "./time.ts";
 
@@ -49,7 +48,6 @@ export const ASKED_AFTER_END = BILLING_RETRY_MILLISECONDS;
 /** Time for which an iOS pass is asked about after its purchase, whatever its access duration. */
 const PASS_ASKED = 400 * DAY;
 
-/** The earliest of some questions; null: there is none. */
 export const earliest = (asks: readonly (NextAsk | null)[]): NextAsk | null =>
   asks.reduce<NextAsk | null>(
     (first, one) => (one !== null && (first === null || one.at < first.at) ? one : first),
@@ -67,10 +65,10 @@ const afterSteps = (from: Instant, steps: readonly number[], then: number, after
   return base + (Math.floor((after - base) / then) + 1) * then;
 };
 
-/** The first time later than `after`: 5 s, 2, 10 and 20 minutes, 1 and 6 hours after a moment, then daily. */
+/** The first time of {@link CLOSE_STEPS} later than `after`. */
 const closely = (from: Instant, after: Instant): Instant => afterSteps(from, CLOSE_STEPS, DAY, after);
 
-/** The first time later than `after`: a day, a week and a month after a moment, then quarterly. */
+/** The first time of {@link SPARSE_STEPS} later than `after`. */
 const rarely = (from: Instant, after: Instant): Instant => afterSteps(from, SPARSE_STEPS, QUARTER, after);
 
 const upTo = (limit: Instant, at: Instant, because: AskReason): readonly NextAsk[] =>

@@ -24,7 +24,7 @@ export type Standing = (typeof STANDINGS)[number];
 
 /**
  * One product of a purchase, with its start and end. An iOS line is one transaction id's copy of a purchase event; an
- * event may have several copies (`purchase-events.ts`).
+ * event may have several copies (`join.ts`).
  */
 export interface Line {
   /** iOS transaction id; null on Android, where an answer replaces all lines at once. */
@@ -65,8 +65,8 @@ export const isRevoked = ({ standing, revokedAt }: Line): boolean =>
   standing === "revoked" || revokedAt !== null;
 
 /**
- * Whether the store has said that a line is over at a moment: it was revoked, it expired, or its end has passed and it does not renew.
- * Google calls a prepaid plan active or cancelled after its end.
+ * Whether the store has said that a line is over: it was revoked, it expired, or its end has passed and it does not
+ * renew. Google calls a prepaid plan active or cancelled after its end.
  */
 export const isOverAt = (line: Line, moment: Instant): boolean => {
   const { standing, endsAt, willRenew } = line;
@@ -96,10 +96,26 @@ export interface Purchase extends PurchaseReference {
   readonly further?: readonly unknown[];
 }
 
+/** A store-verified fact that identifies one customer. Every purchase is an identity as well. */
+export interface IdentityReference {
+  readonly store: Store;
+  readonly kind: "app-transaction";
+  readonly environment: Environment;
+  readonly value: string;
+}
+
+export interface ProvenPurchase {
+  readonly purchase: Purchase;
+  /** Purchases that it only mentions: as replaced by it, or as the same person's. */
+  readonly mentioned: readonly Purchase[];
+  /** An identity named by its own signed payloads, which agree with the request's; null where they name none. */
+  readonly identity: IdentityReference | null;
+}
+
 export const productKindOf = (nature: Nature): ProductKind =>
   nature === "auto_renewable" || nature === "non_renewing" ? "subscription" : "one_time_product";
 
-/** A purchase of which all products were requested, and that nothing is known to have replaced. */
+/** With all products requested, and not replaced. */
 export const purchaseOf = (
   { store, environment, key }: PurchaseReference,
   lines: readonly Line[],
@@ -144,10 +160,10 @@ export const grantingLines = ({
   return lines.filter(({ productIdentifier }) => selectedProducts.includes(productIdentifier));
 };
 
-/** Whether no product of a purchase was selected, so that it grants nothing: only a notification or another account has told. */
+/** Whether no product was selected, so that it grants nothing: only a notification or another account has told. */
 export const selectsNothing = ({ selectedProducts }: Purchase): boolean => selectedProducts?.length === 0;
 
-/** Key of a purchase within an application, for maps and comparisons; never stored. */
+/** Key of a purchase within an application; never stored. */
 export const referenceText = ({ store, environment, key }: PurchaseReference): string =>
   `${store} ${environment} ${key}`;
 
@@ -177,13 +193,13 @@ const LINE_FIELDS = Object.keys({
 /** `revokedSince` is joined from all copies, so not part of any single one. */
 const OWN_FIELDS = LINE_FIELDS.filter((field) => field !== "revokedSince");
 
-/** Text of a line's own fields: breaks ties between lines of the same time, deterministically. */
+/** Breaks ties between lines of the same time, deterministically. */
 export const lineText = (line: Line): string => JSON.stringify(OWN_FIELDS.map((field) => line[field]));
 
 export const sameLine = (a: Line, b: Line): boolean =>
   a === b || LINE_FIELDS.every((field) => a[field] === b[field]);
 
-/** Oldest first; at the same start, an `expired` line first. A total order, so the order of input never matters. */
+/** Oldest first; at the same start, an `expired` line first. Total, so the order of input never matters. */
 export const lineOrder = (a: Line, b: Line): number =>
   compare(a.startsAt ?? 0, b.startsAt ?? 0) ||
   compare(b.standing === "expired", a.standing === "expired") ||
@@ -191,7 +207,7 @@ export const lineOrder = (a: Line, b: Line): number =>
   compare(a.transactionIdentifier ?? "", b.transactionIdentifier ?? "") ||
   compare(lineText(a), lineText(b));
 
-/** Identifies a line within its purchase, without times: a grant's line may start and end earlier than the stored one. */
+/** Identifies a line within its purchase, without times: a span's line may start and end earlier than the stored one. */
 export const lineName = (line: Line): string =>
   JSON.stringify([
     line.transactionIdentifier,
@@ -218,7 +234,7 @@ export const samePurchase = (a: Purchase, b: Purchase): boolean =>
   sameProducts(a.selectedProducts, b.selectedProducts) &&
   sameLines(a, b);
 
-/** The purchase with another verification time, to compare facts regardless of when they were verified. */
+/** With another verification time, to compare facts regardless of when they were verified. */
 export const verifiedAs = (purchase: Purchase, verifiedAt: Instant): Purchase => ({
   ...purchase,
   verifiedAt,

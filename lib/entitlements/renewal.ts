@@ -50,7 +50,7 @@ const statusText = (status: RenewalStatus | null): string =>
 const later = <T extends { readonly signedAt: Instant }>(a: T, b: T, textOf: (one: T) => string): T =>
   (compare(a.signedAt, b.signedAt) || compare(textOf(a), textOf(b))) > 0 ? a : b;
 
-/** The later signed renewal info, and the later signed status; ties are broken deterministically. */
+/** The later signed renewal info, and the later signed status. */
 export const laterRenewal = (a: Renewal | null, b: Renewal | null): Renewal | null => {
   if (a === null || b === null) return a ?? b;
   const status =
@@ -95,3 +95,14 @@ export const isUndecided = (renewal: Renewal, endsAt: Instant): boolean =>
 
 /** Longest time for which the App Store retries a payment after a period's end. */
 export const BILLING_RETRY_MILLISECONDS = 60 * DAY;
+
+/** Whether the App Store said at or after an end that the subscription is over. */
+export const isSaidOver = (renewal: Renewal, endsAt: Instant): boolean => {
+  const graceEndsAt = graceEndOf(endsAt, renewal) ?? 0;
+  return (
+    renewal.signedAt >= endsAt &&
+    !renewal.willRenew &&
+    !renewal.isInBillingRetry &&
+    graceEndsAt <= renewal.signedAt
+  );
+};

@@ -1,6 +1,6 @@
 import { HOUR, MINUTE } from "../duration.ts";
 import { compare } from "../order.ts";
-import { decided, eventsOf } from "./purchase-events.ts";
+import { decided, eventsOf } from "./join.ts";
 import { lineOrder, type Line, type Purchase } from "./purchase.ts";
 import { reportsFailure, type Renewal } from "./renewal.ts";
 import type { Instant } from "./time.ts";
@@ -88,7 +88,7 @@ const isOvertakenBy = (
   return isMarked(period) || isNamed || isWithinLast;
 };
 
-/** Periods that ran, oldest first: not those refunded before they began, nor those that an upgrade overtook. */
+/** Not those refunded before they began, nor those that an upgrade overtook. */
 const periodsThatRan = (all: readonly Dated[], renewal: Renewal | null): readonly Dated[] => {
   const ran: Dated[] = [];
   for (const period of all) {

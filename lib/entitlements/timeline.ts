@@ -1,10 +1,10 @@
-import type { Status } from "../contract/schemas.ts";
+import type { AssertedBy, Status } from "../contract/schemas.ts";
 import { HOUR, MINUTE } from "../duration.ts";
+import type { CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
 import type { Catalog, CatalogProduct } from "./catalog.ts";
-import { holdingOrder, type Holding } from "./holding.ts";
-import { decided, eventsOf } from "./purchase-events.ts";
-import { grantingLines, isRevoked, lineOrder, type Line } from "./purchase.ts";
+import { decided, eventsOf } from "./join.ts";
+import { grantingLines, isRevoked, lineOrder, type Line, type Purchase } from "./purchase.ts";
 import { BILLING_RETRY_MILLISECONDS, graceEndOf, isUndecided, type Renewal } from "./renewal.ts";
 import { isPeriod, periodsOf, type Period } from "./subscription-periods.ts";
 import { plusPeriod, times, type Instant, type Period as Duration } from "./time.ts";
@@ -19,6 +19,16 @@ const CLOCK_TOLERANCE_MILLISECONDS = MINUTE;
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions#silent-grace-period
  */
 const SILENT_RETRY_MILLISECONDS = 48 * HOUR;
+
+/** A purchase, its customer, and the source of the customer's link; null: the customer is not linked. */
+export interface Holding {
+  readonly customerIdentifier: CustomerId;
+  readonly assertedBy: AssertedBy | null;
+  readonly purchase: Purchase;
+}
+
+export const holdingOrder = ({ purchase: a }: Holding, { purchase: b }: Holding): number =>
+  compare(a.key, b.key) || compare(a.store, b.store);
 
 /** Terms by which an application's purchases grant entitlements. */
 export interface Terms {
@@ -49,12 +59,11 @@ export interface Span extends Placed {
   readonly isAssumed: boolean;
 }
 
-/** One status of a line, up to an instant, and what is particular to it. */
 type Phase = Pick<Span, "to" | "status"> & Partial<Pick<Span, "isAssumed" | "startsAt" | "willRenew">>;
 
 const EXPIRED: Phase = { to: Infinity, status: "expired" };
 
-/** Spans of the phases, one after another from a start; a phase that is over by the one before it is left out. */
+/** Spans of the phases, one after another; a phase that is over by the one before it is left out. */
 const spansOf = (
   from: Instant,
   phases: readonly Phase[],
@@ -114,7 +123,6 @@ const periodSpans = (placed: Placed, period: Period, renewalLeeway: number): rea
   return [...spans, ...spansOf(start, [{ to: Infinity, status: "revoked" }], revoked)];
 };
 
-/** Statuses of a line by the state that its store gave it, up to a given end. */
 const phasesOf = (line: Line, ends: Instant, renewalLeeway: number): readonly Phase[] => {
   const { standing, willRenew, verifiedAt } = line;
   if (isRevoked(line)) {
@@ -135,7 +143,7 @@ const phasesOf = (line: Line, ends: Instant, renewalLeeway: number): readonly Ph
   return [{ to: ends, status }, { to: ends + longer, status, isAssumed: true }, EXPIRED];
 };
 
-/** Spans of a line by its own dates: Google's, and one-time purchases. */
+/** By the line's own dates: Google's, and one-time purchases. */
 const lineSpans = (
   placed: Placed,
   begins: Instant,
@@ -160,8 +168,7 @@ const durationOf = ({ line, product }: Placed): Duration | null =>
 const startOf = ({ line }: Placed): Instant => line.startsAt ?? line.verifiedAt;
 
 /**
- * Names the queue in which a pass waits for those of its product. A rental has one of its own: Google counts its time
- * from the purchase.
+ * Passes of one product follow one another. A rental does not: Google counts its time from the purchase.
  *
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/monetization.onetimeproducts#OneTimeProductRentPurchaseOption
  */
@@ -195,7 +202,7 @@ const passSpans = (passes: readonly Placed[]): readonly Span[] => {
   return spans;
 };
 
-/** Lines of a holding that may grant, with their periods where it is an App Store subscription. */
+/** Lines that may grant, with their periods where it is an App Store subscription. */
 const linesOf = (holding: Holding): readonly { readonly line: Line; readonly period: Period | null }[] => {
   const { purchase } = holding;
   const lines = grantingLines(purchase);

@@ -4,8 +4,7 @@ import type { ItemKind } from "../contract/table-access.ts";
 import type { StoreInEnvironment } from "../customers/asking/store-in-environment.ts";
 import type { DestinationReference } from "../delivery/delivery-queue.ts";
 import type { Forward, ForwardReference } from "../delivery/forward-queue.ts";
-import type { IdentityReference } from "../entitlements/proven-purchase.ts";
-import type { PurchaseReference } from "../entitlements/purchase.ts";
+import type { IdentityReference, PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";
 import {
   applicationId,

@@ -2,11 +2,17 @@ import { reportedHoldings, type ReportedCustomer } from "../../lib/administratio
 import type { Status } from "../../lib/contract/schemas.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { bestSpans, lastAccess, mayReturn } from "../../lib/entitlements/entitlements.ts";
-import type { Holding } from "../../lib/entitlements/holding.ts";
-import { eventName } from "../../lib/entitlements/purchase-events.ts";
+import {
+  type Holding,
+  givesAccess,
+  spansAt,
+  timelineOf,
+  type Span,
+  type Terms,
+} from "../../lib/entitlements/timeline.ts";
+import { eventName } from "../../lib/entitlements/join.ts";
 import { lineName, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { givesAccess, spansAt, timelineOf, type Span, type Terms } from "../../lib/entitlements/timeline.ts";
 
 export interface ExplainedLine {
   readonly line: Line;

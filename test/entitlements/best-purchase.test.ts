@@ -1,7 +1,6 @@
 import { bestSpans, entitlementsAt, lastAccess } from "../../lib/entitlements/entitlements.ts";
-import type { Holding } from "../../lib/entitlements/holding.ts";
-import { type Line } from "../../lib/entitlements/purchase.ts";
-import { timelineOf } from "../../lib/entitlements/timeline.ts";
+import { type Holding, timelineOf } from "../../lib/entitlements/timeline.ts";
+import type { Line } from "../../lib/entitlements/purchase.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { aCatalog, aLine, aProduct, aPurchase, NOW } from "../../testing/support/stores/purchases.ts";
 import { at, CUSTOMER, held, termsOf } from "./history.ts";

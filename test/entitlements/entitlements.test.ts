@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { customerEntitlement, type CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { entitlementsAt, nextChangeAt } from "../../lib/entitlements/entitlements.ts";
-import type { Holding } from "../../lib/entitlements/holding.ts";
-import { type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
+import type { Holding } from "../../lib/entitlements/timeline.ts";
+import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import {
   aCatalog,

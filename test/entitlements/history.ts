@@ -1,4 +1,4 @@
-import type { Holding } from "../../lib/entitlements/holding.ts";
+import type { Holding } from "../../lib/entitlements/timeline.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { customerId } from "../../lib/identifiers.ts";

@@ -1,4 +1,4 @@
-import { isInactive } from "../../lib/entitlements/inactivity.ts";
+import { isInactive } from "../../lib/entitlements/entitlements.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { purchaseKey } from "../../lib/identifiers.ts";
 import { aLine, aPurchase, aRenewal } from "../../testing/support/stores/purchases.ts";

@@ -1,4 +1,4 @@
-import { decided, eventsOf, keptCopies, latestCopies } from "../../lib/entitlements/purchase-events.ts";
+import { decided, eventsOf, keptCopies, latestCopies } from "../../lib/entitlements/join.ts";
 import type { Line } from "../../lib/entitlements/purchase.ts";
 import { aLine, NOW } from "../../testing/support/stores/purchases.ts";
 

@@ -1,4 +1,4 @@
-import { ungrantedProducts } from "../../lib/entitlements/ungranted.ts";
+import { ungrantedProducts } from "../../lib/entitlements/catalog.ts";
 import { aCatalog, aLine, aProduct, aPurchase, period } from "../../testing/support/stores/purchases.ts";
 
 const CATALOG = aCatalog([

@@ -21,8 +21,12 @@ import {
 } from "../../lib/customers/storing/store-facts.ts";
 import type { VerifiedFacts } from "../../lib/customers/storing/verified-facts.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
-import type { IdentityReference, ProvenPurchase } from "../../lib/entitlements/proven-purchase.ts";
-import { mentionedPurchase, type Purchase } from "../../lib/entitlements/purchase.ts";
+import {
+  type IdentityReference,
+  type ProvenPurchase,
+  mentionedPurchase,
+  type Purchase,
+} from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId, customerId, type ApplicationId, type CustomerId } from "../../lib/identifiers.ts";
 import { bury, writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";

@@ -6,7 +6,7 @@ import type {
   StoredPurchase,
   Transfer,
 } from "../../customers/storing/records.ts";
-import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
+import type { IdentityReference } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import type { Audited } from "./audit.ts";

@@ -2,7 +2,7 @@ import { tellsChanges, type Application } from "../../applications/application.t
 import type { Link, StoredCustomer } from "../../customers/storing/records.ts";
 import { accountHoldings, eachOnce, type CustomerTable } from "../../customers/storing/customer-table.ts";
 import { entitlementsAt } from "../../entitlements/entitlements.ts";
-import type { Holding } from "../../entitlements/holding.ts";
+import type { Holding } from "../../entitlements/timeline.ts";
 import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AskQueues } from "../../customers/asking/ask-queue.ts";

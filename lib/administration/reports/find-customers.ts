@@ -1,8 +1,7 @@
 import type { Application } from "../../applications/application.ts";
 import { ENVIRONMENTS } from "../../contract/schemas.ts";
 import { customersOf, eachOnce, isErased, type CustomerTable } from "../../customers/storing/customer-table.ts";
-import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
-import type { PurchaseReference } from "../../entitlements/purchase.ts";
+import type { IdentityReference, PurchaseReference } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { purchaseKey } from "../../identifiers.ts";
 import { purchaseKeyOfToken } from "../../stores/android-store/purchase-token.ts";

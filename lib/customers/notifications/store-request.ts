@@ -3,8 +3,11 @@ import type { Application } from "../../applications/application.ts";
 import type { StoreRequest } from "../../contract/messages.ts";
 import { DAY } from "../../duration.ts";
 import { isoTime, type Instant } from "../../entitlements/time.ts";
-import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
-import { referenceText, type PurchaseReference } from "../../entitlements/purchase.ts";
+import {
+  type IdentityReference,
+  referenceText,
+  type PurchaseReference,
+} from "../../entitlements/purchase.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import { tryAgain } from "../../pause.ts";
 import type { FactStore } from "../storing/fact-store.ts";

@@ -1,5 +1,4 @@
-import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
-import type { Purchase } from "../../entitlements/purchase.ts";
+import type { IdentityReference, Purchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import type { AskSource } from "../asking/ask.ts";

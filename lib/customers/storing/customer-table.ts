@@ -1,7 +1,6 @@
 import type { AssertedBy, Environment } from "../../contract/schemas.ts";
-import type { Holding } from "../../entitlements/holding.ts";
-import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
-import type { Purchase, PurchaseReference } from "../../entitlements/purchase.ts";
+import type { Holding } from "../../entitlements/timeline.ts";
+import type { IdentityReference, Purchase, PurchaseReference } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import type { StoredCustomer, StoredIdentity, StoredPurchase } from "./records.ts";

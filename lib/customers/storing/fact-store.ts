@@ -1,7 +1,7 @@
 import type { Pause } from "../../pause.ts";
 import type { Application } from "../../applications/application.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { UngrantedProduct } from "../../entitlements/ungranted.ts";
+import type { UngrantedProduct } from "../../entitlements/catalog.ts";
 import type { CustomerId } from "../../identifiers.ts";
 import type { Bury } from "./bury-remains.ts";
 import type { WriteCustomerChange } from "./customer-change.ts";

@@ -4,8 +4,8 @@ import type { Catalog } from "../../entitlements/catalog.ts";
 import { heldAlike, holdingsOf, sameHoldings } from "../../entitlements/holdings.ts";
 import { joinAll, joinPurchases } from "../../entitlements/join.ts";
 import type { NextAsk } from "../../entitlements/next-ask.ts";
-import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
 import {
+  type IdentityReference,
   byReference,
   referenceText,
   selectsNothing,

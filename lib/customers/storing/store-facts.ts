@@ -1,9 +1,9 @@
 import type { Application } from "../../applications/application.ts";
 import { chunks } from "../../chunks.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { isInactive } from "../../entitlements/inactivity.ts";
+import { isInactive } from "../../entitlements/entitlements.ts";
 import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
-import { ungrantedProducts } from "../../entitlements/ungranted.ts";
+import { ungrantedProducts } from "../../entitlements/catalog.ts";
 import type { CustomerId } from "../../identifiers.ts";
 import { tryAgain } from "../../pause.ts";
 import { buryRemains } from "./bury-remains.ts";

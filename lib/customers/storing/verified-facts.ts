@@ -1,7 +1,11 @@
 import type { IosStoreConfiguration } from "../../applications/application.ts";
 import type { Environment } from "../../contract/schemas.ts";
-import type { IdentityReference, ProvenPurchase } from "../../entitlements/proven-purchase.ts";
-import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
+import {
+  type IdentityReference,
+  type ProvenPurchase,
+  referenceText,
+  type Purchase,
+} from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { PendingAcknowledgement } from "../../stores/android-store/reading.ts";
 import type { AppTransaction } from "../../stores/ios-store/app-transaction.ts";

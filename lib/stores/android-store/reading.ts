@@ -4,10 +4,10 @@ import {
   type Line,
   type Purchase,
   type PurchaseReference,
+  type ProvenPurchase,
 } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { PurchaseKey } from "../../identifiers.ts";
-import type { ProvenPurchase } from "../../entitlements/proven-purchase.ts";
 import { purchaseKeyOfToken } from "./purchase-token.ts";
 
 /** An acknowledgement that the store waits for. Holds the purchase token, so it is never logged. */

@@ -5,11 +5,12 @@ import {
   type Line,
   type Nature,
   type Purchase,
+  type IdentityReference,
+  type ProvenPurchase,
 } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
 import type { Environment } from "../../contract/schemas.ts";
-import type { IdentityReference, ProvenPurchase } from "../../entitlements/proven-purchase.ts";
 import { commonAppTransaction, type NamesAppTransaction } from "./agreement.ts";
 import type { Transaction } from "./transaction.ts";
 

@@ -3,8 +3,7 @@ import type { CustomerChange, PurchaseWrite } from "../../customers/storing/cust
 import { CLAIMS_PER_ACCOUNT } from "../../customers/storing/fact-store.ts";
 import type { Link, StoredCustomer, Transfer } from "../../customers/storing/records.ts";
 import { DAY } from "../../duration.ts";
-import type { IdentityReference } from "../../entitlements/proven-purchase.ts";
-import type { Purchase } from "../../entitlements/purchase.ts";
+import type { IdentityReference, Purchase } from "../../entitlements/purchase.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import { auditWrites } from "../applications/audit.ts";
 import {

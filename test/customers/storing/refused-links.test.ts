@@ -1,5 +1,4 @@
-import type { ProvenPurchase } from "../../../lib/entitlements/proven-purchase.ts";
-import { mentionedPurchase, type Purchase } from "../../../lib/entitlements/purchase.ts";
+import { type ProvenPurchase, mentionedPurchase, type Purchase } from "../../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import {
   aCatalog,

@@ -1,6 +1,5 @@
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
-import { entitlementsAt } from "../../../lib/entitlements/entitlements.ts";
-import { isInactive } from "../../../lib/entitlements/inactivity.ts";
+import { entitlementsAt, isInactive } from "../../../lib/entitlements/entitlements.ts";
 import { joinAll } from "../../../lib/entitlements/join.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import type { Dice } from "../dice.ts";

@@ -1,8 +1,7 @@
 import { statedPurchases, type VerifiedFacts } from "../../../lib/customers/storing/verified-facts.ts";
-import type { Holding } from "../../../lib/entitlements/holding.ts";
+import type { Holding } from "../../../lib/entitlements/timeline.ts";
 import { joinAll } from "../../../lib/entitlements/join.ts";
-import type { ProvenPurchase } from "../../../lib/entitlements/proven-purchase.ts";
-import type { Purchase } from "../../../lib/entitlements/purchase.ts";
+import type { ProvenPurchase, Purchase } from "../../../lib/entitlements/purchase.ts";
 import { customerId } from "../../../lib/identifiers.ts";
 import { readOneTimeProduct } from "../../../lib/stores/android-store/one-time-product.ts";
 import {

@@ -1,11 +1,10 @@
-import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
+import type { Line, Purchase, ProvenPurchase } from "../../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../../lib/entitlements/renewal.ts";
 import { catalogOf, type Catalog, type CatalogProduct } from "../../../lib/entitlements/catalog.ts";
 import { entitlementsAt as entitlementsByTerms } from "../../../lib/entitlements/entitlements.ts";
-import type { Holding } from "../../../lib/entitlements/holding.ts";
+import type { Holding } from "../../../lib/entitlements/timeline.ts";
 import { parsePeriod, type Instant, type Period } from "../../../lib/entitlements/time.ts";
 import { purchaseKey, accountId, customerId } from "../../../lib/identifiers.ts";
-import type { ProvenPurchase } from "../../../lib/entitlements/proven-purchase.ts";
 import type { PendingAcknowledgement } from "../../../lib/stores/android-store/reading.ts";
 import type { ReportedCustomer } from "../../../lib/administration/reports/account-report.ts";
 

@@ -13,8 +13,11 @@ import {
 import { storeFacts } from "../../../customers/storing/store-facts.ts";
 import { statedPurchases, type VerifiedFacts } from "../../../customers/storing/verified-facts.ts";
 import type { AndroidStoreSource } from "../../../customers/asking/ask.ts";
-import type { IdentityReference } from "../../../entitlements/proven-purchase.ts";
-import { referenceText, type PurchaseReference } from "../../../entitlements/purchase.ts";
+import {
+  type IdentityReference,
+  referenceText,
+  type PurchaseReference,
+} from "../../../entitlements/purchase.ts";
 import type { Instant } from "../../../entitlements/time.ts";
 import type { AccountId } from "../../../identifiers.ts";
 import { provenPurchaseOf, type VerifiedPurchase } from "../../../stores/android-store/reading.ts";

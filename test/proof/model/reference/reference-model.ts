@@ -1,11 +1,9 @@
 import type { TransferPolicy } from "../../../../lib/applications/application.ts";
 import type { CustomerEntitlement, Environment } from "../../../../lib/contract/schemas.ts";
 import type { Catalog } from "../../../../lib/entitlements/catalog.ts";
-import { entitlementsAt } from "../../../../lib/entitlements/entitlements.ts";
-import type { Holding } from "../../../../lib/entitlements/holding.ts";
-import { isInactive } from "../../../../lib/entitlements/inactivity.ts";
+import { entitlementsAt, isInactive } from "../../../../lib/entitlements/entitlements.ts";
+import type { Holding, Terms } from "../../../../lib/entitlements/timeline.ts";
 import { grantingLines, referenceText, type Purchase } from "../../../../lib/entitlements/purchase.ts";
-import type { Terms } from "../../../../lib/entitlements/timeline.ts";
 import { customerId } from "../../../../lib/identifiers.ts";
 import { toReading, joinedFacts } from "../as-verified.ts";
 import { keptForOwners, namesIn, withRenewals, type Known, type Person } from "./known.ts";
