@@ -1,15 +1,60 @@
+import { useEffect, useRef, useState } from "preact/hooks";
 import { render } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { AccountPage } from "./pages/account-page.tsx";
 import { ApplicationPage } from "./pages/application-page.tsx";
 import { CustomerPage } from "./pages/customer-page.tsx";
 import { ImportPage } from "./pages/import-page.tsx";
 import { Loading, useCall } from "./parts/loading.tsx";
-import { RequestsPage } from "./pages/requests-page.tsx";
-import { addressOf, useRoute, type Route } from "./route.ts";
+import { addressOf, type Route, useRoute } from "./route.ts";
 import { SandboxPage } from "./pages/sandbox-page.tsx";
 import type { Answer } from "./server.ts";
 import { Value } from "./parts/text.tsx";
+
+const MOST_SHOWN = 200;
+
+/** Requests through the local API as they come, the newest first. */
+const RequestsPage = () => {
+  const [lines, setLines] = useState<readonly { readonly number: number; readonly text: string }[]>([]);
+  const [isConnected, setConnected] = useState(true);
+  useEffect(() => {
+    const source = new EventSource("api/requests");
+    let number = 0;
+    source.addEventListener("open", () => {
+      setConnected(true);
+      setLines([]);
+    });
+    source.addEventListener("error", () => setConnected(false));
+    source.addEventListener("message", ({ data }) => {
+      number += 1;
+      const line = { number, text: String(JSON.parse(String(data))) };
+      setLines((before) => [line, ...before].slice(0, MOST_SHOWN));
+    });
+    return () => source.close();
+  }, []);
+  return (
+    <>
+      <h1>Requests</h1>
+      <p>
+        Requests to the API as they come, the newest first: method, path, status, duration, and why it was
+        refused.
+        {!isConnected && <strong> The service does not answer; waiting for it.</strong>}
+      </p>
+      {lines.length === 0 ? (
+        <p>None yet.</p>
+      ) : (
+        <ol class="requests" reversed aria-live="polite" aria-label="Requests">
+          {lines.map(({ number, text }) => (
+            <li key={number}>
+              <code>
+                <bdi>{text}</bdi>
+              </code>
+            </li>
+          ))}
+        </ol>
+      )}
+    </>
+  );
+};
 
 type Start = Answer<"start">;
 

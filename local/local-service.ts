@@ -3,7 +3,7 @@ import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { masterSecretName } from "../lib/delivery/master-secret.ts";
 import { APPLE_ROOTS } from "../lib/stores/ios-store/signatures/trust.ts";
 import { requireTableFormat, TableFormatError } from "../lib/table/dynamodb/format.ts";
-import { createLiveLines } from "../operator/console/live-lines.ts";
+import { createLiveLines } from "../operator/console/server.ts";
 import type { Mount } from "../sandbox/mount.ts";
 import { createDestination, createEventBus, DESTINATION_PATH } from "./aws/destination.ts";
 import { createSecretsManager } from "./aws/secrets-manager.ts";

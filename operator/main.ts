@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
-import { waitForIndex } from "./session.ts";
 import { runOperator } from "./program.ts";
+import { waitForIndex } from "./session.ts";
 
 // An import takes hours, and keeps little: by default, the heap would grow to twice as much before it is collected.
 setFlagsFromString("--semi-space-growth-factor=1");

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { TableFormatError } from "../lib/table/dynamodb/format.ts";
 import { MalformedItemError } from "../lib/table/dynamodb/table.ts";
 
@@ -48,4 +49,25 @@ export const sentenceOf = (
     return `The AWS credentials of this shell do not give access to the table ${table} at ${where}.`;
   const [sentence = ""] = error.message.split("\n");
   return `The command failed: ${error.name}: ${sentence}`;
+};
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: "does not exist",
+  EISDIR: "is a folder",
+  EACCES: "may not be read",
+  ERR_ENCODING_INVALID_ENCODED_DATA: "is not UTF-8 text",
+};
+
+export const cannotRead = (file: string, cause: unknown): OperatorError => {
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown";
+  return new OperatorError(`The file ${file} ${PROBLEMS[code] ?? `cannot be read (${code})`}.`, { cause });
+};
+
+/** @throws OperatorError if the file cannot be read, or is not text */
+export const readTextFile = async (file: string): Promise<string> => {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
+  } catch (error) {
+    throw cannotRead(file, error);
+  }
 };

@@ -1,11 +1,10 @@
 import { Command, CommanderError } from "commander";
 import { requireTableFormat } from "../lib/table/dynamodb/format.ts";
-import { addConsoleCommand } from "./commands/console.ts";
 import { COMMANDS, GROUPS } from "./commands/all.ts";
 import type { Dialogue } from "./commands/command.ts";
-import { connect, tableName, type Connection, type EnvironmentVariables } from "./connection.ts";
+import { connect, type Connection, type EnvironmentVariables, tableName } from "./connection.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
-import { openSession, type Effects } from "./session.ts";
+import { type Effects, openSession } from "./session.ts";
 import { takenByNpm } from "./taken-by-npm.ts";
 import { jsonText, linesText } from "./text/answer.ts";
 
@@ -27,7 +26,7 @@ const PROGRAM = "customer-entitlements";
 /** Options that npm has itself, which may come from `.npmrc`. */
 const OPTIONS_OF_NPM = new Set(["yes", "scope", "dry-run"]);
 
-/** Options of the program, without dashes, that only npm can have taken. */
+/** Options, without dashes, that only npm can have taken. */
 const optionNames = (): readonly string[] =>
   [
     "table",
@@ -59,12 +58,10 @@ const dialogueOf = (
   };
 };
 
-type RunCommand = (
-  defined: (typeof COMMANDS)[number],
-  texts: Readonly<Record<string, unknown>>,
-) => Promise<void>;
-
-const addCommands = (program: Command, run: RunCommand): void => {
+const addCommands = (
+  program: Command,
+  run: (defined: (typeof COMMANDS)[number], texts: Readonly<Record<string, unknown>>) => Promise<void>,
+): void => {
   const groups = new Map(
     Object.entries(GROUPS).map(([name, about]) => [name, program.command(name).description(about)]),
   );
@@ -80,11 +77,44 @@ const addCommands = (program: Command, run: RunCommand): void => {
   }
 };
 
-/** Defines the operator's program. Its commands throw; {@link runOperator} turns errors into a message and an exit code. */
+const readPort = (text: string): number => {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new OperatorError("--port must be a number up to 65535; 0 takes any free one.");
+  return port;
+};
+
+const addConsoleCommand = (
+  program: Command,
+  world: World,
+  connected: (act: (connection: Connection) => Promise<void>) => Promise<void>,
+  warn: (line: string) => void,
+): void => {
+  program
+    .command("console")
+    .description("serve a page on this machine: accounts and applications, and what the commands do")
+    .option("--port <number>", "any free one by default", "0")
+    .action(({ port }: { readonly port: string }) =>
+      connected(async (connection) => {
+        // Loaded only here: no other command serves or bundles anything.
+        const { serveConsole } = await import("./console/server.ts");
+        const served = await serveConsole(connection, world, readPort(port), warn);
+        world.out(
+          `${served.address}\n\nOpen this address: it works once, for one browser. Ctrl-C ends the console.\n`,
+        );
+        try {
+          await world.untilStopped?.();
+        } finally {
+          await served.stop();
+        }
+      }),
+    );
+};
+
+/** The program's commands throw; {@link runOperator} turns errors into a message and an exit code. */
 const createProgram = (
   world: World,
-  { isJson }: { readonly isJson: boolean },
-  unfinished: () => void,
+  { isJson, unfinished }: { readonly isJson: boolean; readonly unfinished: () => void },
 ): Command => {
   const program = new Command(PROGRAM)
     .description(
@@ -144,7 +174,8 @@ export const runOperator = async (words: readonly string[], world: World): Promi
   }
   let code = 0;
   try {
-    await createProgram(world, { isJson }, () => (code = 1)).parseAsync([...words], { from: "user" });
+    const program = createProgram(world, { isJson, unfinished: () => (code = 1) });
+    await program.parseAsync([...words], { from: "user" });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) {

@@ -1,11 +1,9 @@
-import { Acts } from "../parts/act-dialog.tsx";
-import { AuditTable } from "../parts/audit-table.tsx";
+import { Acts, applicationOffers, destinationOffers, keyOffer } from "../parts/acts.tsx";
+import { AuditTable, counted, Identifier, spaced, Table, Time, Value } from "../parts/text.tsx";
 import { Loading, useCall } from "../parts/loading.tsx";
-import { applicationOffers, destinationOffers, keyOffer } from "../parts/offers.ts";
 import { addressOf, type RouteTo } from "../route.ts";
 import { Search } from "../parts/search.tsx";
 import type { Answer } from "../server.ts";
-import { counted, Identifier, spaced, Table, Time, Value } from "../parts/text.tsx";
 
 type Application = Answer<"application">;
 type Destination = Application["destinations"][number];

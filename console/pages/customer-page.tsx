@@ -1,6 +1,5 @@
-import { Acts } from "../parts/act-dialog.tsx";
+import { Acts, customerOffers } from "../parts/acts.tsx";
 import { Loading, useCall } from "../parts/loading.tsx";
-import { customerOffers } from "../parts/offers.ts";
 import { accountAddress, type RouteTo } from "../route.ts";
 import { Search } from "../parts/search.tsx";
 import { asserterText, Identifier, Table, Time, Value } from "../parts/text.tsx";

@@ -1,13 +1,190 @@
-import { useCallback } from "preact/hooks";
+import { useCallback, useId, useState } from "preact/hooks";
 import type { ConsoleSandbox } from "../../operator/console/calls.ts";
-import { Buy } from "../sandbox/buy.tsx";
-import { Loading, useCall, useLoaded } from "../parts/loading.tsx";
-import { readClock, soldPurchases } from "../sandbox/sandbox.ts";
-import type { RouteTo } from "../route.ts";
-import { useRun } from "../sandbox/run.tsx";
-import { post } from "../server.ts";
-import { Sold } from "../sandbox/sold.tsx";
-import { Time } from "../parts/text.tsx";
+import { Loading, submitting, useCall, useLoaded, useRun } from "../parts/loading.tsx";
+import { accountAddress, go, type RouteTo } from "../route.ts";
+import {
+  buyAndLink,
+  change,
+  changesOf,
+  needsProduct,
+  readClock,
+  type SoldPurchase,
+  soldPurchases,
+} from "./sandbox.ts";
+import { type Answer, call, post } from "../server.ts";
+import { Identifier, spaced, Time, Value } from "../parts/text.tsx";
+
+const PERIODS: readonly (readonly [duration: string, name: string])[] = [
+  ["P1W", "a week"],
+  ["P1M", "a month"],
+  ["P3M", "three months"],
+  ["P1Y", "a year"],
+];
+
+const Buy = ({
+  sandbox,
+  application: { products, iosStore, androidStore },
+  account,
+  changed,
+}: {
+  readonly sandbox: ConsoleSandbox;
+  readonly application: Answer<"application">;
+  readonly account: string;
+  readonly changed: () => void;
+}) => {
+  const [linked, setLinked] = useState<string | null>(null);
+  const [chosen, choose] = useState(0);
+  const product = products[chosen];
+  const { run, isBusy, outcome } = useRun(changed);
+  const submit = submitting((field) => {
+    if (product === undefined) return;
+    const { store, productIdentifier, basePlanIdentifier } = product;
+    const buyer = field("account");
+    run(async () => {
+      await buyAndLink(sandbox, {
+        store,
+        bundleIdentifier: iosStore[0]?.bundleIdentifier ?? "",
+        packageName: androidStore[0]?.packageName ?? "",
+        productIdentifier,
+        basePlanIdentifier: basePlanIdentifier ?? "monthly",
+        period: field("period"),
+        environment: field("environment") === "sandbox" ? "sandbox" : "production",
+        account: buyer,
+      });
+      setLinked(buyer);
+      return `${productIdentifier} is bought, and linked to account ${buyer}.`;
+    });
+  });
+  return (
+    <section aria-labelledby="buy">
+      <h2 id="buy">Buy, and link</h2>
+      <form onSubmit={submit}>
+        <div class="fields">
+          <label>
+            Account
+            <input name="account" required defaultValue={account || "user-1"} autoComplete="off" dir="auto" />
+          </label>
+          <label>
+            Product
+            <select name="product" onChange={({ currentTarget }) => choose(currentTarget.selectedIndex)}>
+              {products.map(({ store, productIdentifier, basePlanIdentifier }, index) => (
+                <option key={index}>
+                  {spaced(productIdentifier, basePlanIdentifier)} ({store})
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            Period
+            <select name="period">
+              {PERIODS.map(([period, name]) => (
+                <option key={period} value={period} selected={period === "P1M"}>
+                  subscription, {name}
+                </option>
+              ))}
+              {/* Only a subscription has a base plan. */}
+              {!product?.basePlanIdentifier && <option value="">bought once: a pass, or for ever</option>}
+            </select>
+          </label>
+          <label>
+            Environment (ios-store)
+            <select name="environment">
+              <option value="production">production</option>
+              <option value="sandbox">sandbox</option>
+            </select>
+          </label>
+        </div>
+        <div class="buttons">
+          <button type="submit" disabled={isBusy} aria-busy={isBusy}>
+            Buy and link
+          </button>
+        </div>
+      </form>
+      {outcome}
+      {linked !== null && (
+        <p>
+          <a href={accountAddress(sandbox.applicationIdentifier, linked)}>
+            Look at account <Value>{linked}</Value>
+          </a>
+        </p>
+      )}
+    </section>
+  );
+};
+
+const Sold = ({
+  application,
+  purchase,
+  products,
+  changed,
+}: {
+  readonly application: string;
+  readonly purchase: SoldPurchase;
+  /** Other products of its store. */
+  readonly products: readonly string[];
+  readonly changed: () => void;
+}) => {
+  const changes = changesOf(purchase.store);
+  const listed = useId();
+  const [what, setWhat] = useState(changes[0]?.[0] ?? "");
+  const { run, isBusy, outcome } = useRun(changed);
+  const submit = submitting((field) =>
+    run(async () => {
+      await change(purchase, what, field("product"));
+      return `Done: ${new Map(changes).get(what)} (${what}).`;
+    }),
+  );
+  const toAccount = async (): Promise<string> => {
+    const { account, customers } = await call("search", { application, text: purchase.name });
+    const owner = account ?? customers.find((customer) => customer.account !== null)?.account ?? null;
+    if (owner !== null) go(accountAddress(application, owner));
+    return owner === null ? "It is linked to no account." : `It is linked to account ${owner}.`;
+  };
+  return (
+    <li>
+      <form onSubmit={submit}>
+        <p>
+          <strong>
+            <Value>{purchase.products.join(", ")}</Value>
+          </strong>{" "}
+          in the {purchase.store}: <Identifier>{purchase.name}</Identifier>
+        </p>
+        <div class="fields">
+          <label>
+            What happens to it
+            <select value={what} onChange={({ currentTarget }) => setWhat(currentTarget.value)}>
+              {changes.map(([one, words]) => (
+                <option key={one} value={one}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          </label>
+          {needsProduct(what) && (
+            <label>
+              To product
+              <input name="product" required list={listed} autoComplete="off" />
+            </label>
+          )}
+          <div class="buttons">
+            <button type="submit" class="outline" disabled={isBusy} aria-busy={isBusy}>
+              Make it happen
+            </button>
+            <button type="button" class="outline" disabled={isBusy} onClick={() => run(toAccount)}>
+              To its account
+            </button>
+          </div>
+        </div>
+        {outcome}
+      </form>
+      <datalist id={listed}>
+        {products.map((product) => (
+          <option key={product} value={product} />
+        ))}
+      </datalist>
+    </li>
+  );
+};
 
 const MOVES: readonly (readonly [duration: string, name: string])[] = [
   ["PT1H", "an hour"],

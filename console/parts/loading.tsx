@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { CallInput, CallName } from "../../operator/console/calls.ts";
-import { call, sentenceOf, type Answer } from "../server.ts";
+import { type Answer, call, sentenceOf } from "../server.ts";
 import { Problem } from "./text.tsx";
 
 interface Loaded<T> {
@@ -41,3 +41,38 @@ export const Loading = <T,>({
   if (error !== null) return <Problem>{error}</Problem>;
   return value === null ? <p aria-busy="true">Loading …</p> : <>{children(value)}</>;
 };
+
+/** Runs one act at a time, and shows how it went. */
+export const useRun = (changed: () => void) => {
+  const [result, setResult] = useState<{ readonly text: string; readonly isError: boolean } | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const run = (act: () => Promise<string>): void => {
+    setBusy(true);
+    setResult(null);
+    act()
+      .then(
+        (text) => setResult({ text, isError: false }),
+        (error: unknown) => setResult({ text: sentenceOf(error), isError: true }),
+      )
+      .finally(() => {
+        setBusy(false);
+        changed();
+      });
+  };
+  const outcome = result !== null && (
+    <p role={result.isError ? "alert" : "status"} class={result.isError ? "error" : ""}>
+      {result.text}
+    </p>
+  );
+  return { run, isBusy, outcome };
+};
+
+/** Handles a form on this page: its fields as text, by name. */
+export const submitting =
+  (take: (field: (name: string) => string) => void) =>
+  (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (!(event.currentTarget instanceof HTMLFormElement)) return;
+    const form = new FormData(event.currentTarget);
+    take((name) => String(form.get(name) ?? ""));
+  };

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { accountAddress, addressOf, go } from "../route.ts";
 import { call, sentenceOf, type Answer } from "../server.ts";
-import { submitting } from "./form.ts";
+import { submitting } from "./loading.tsx";
 import { Identifier, Problem, Value } from "./text.tsx";
 
 const NOBODY =

@@ -1,18 +1,15 @@
 import { concerns, type AuditRecord } from "../../lib/administration/acts/audit.ts";
-import { loadAccountReport } from "../../lib/administration/reports/account-report.ts";
 import {
   eraseCustomer,
   forgetAccountRequests,
   unlinkCustomer,
 } from "../../lib/administration/acts/operations.ts";
+import { loadAccountReport } from "../../lib/administration/reports/account-report.ts";
 import type { CustomerId } from "../../lib/identifiers.ts";
-import { presentAccount, toldJson } from "../text/account.ts";
+import { EVERYTHING, presentAccount, readCount, toldJson } from "../text/account.ts";
 import { counted, jsonText } from "../text/answer.ts";
-import { EVERYTHING, readCount } from "../text/page.ts";
-import { ACTING, authorityOf, DESTRUCTIVE, recordAct, TOMBSTONE_DAYS } from "./acting.ts";
-import { ACCOUNT, APPLICATION } from "./arguments.ts";
-import { soughtAccount } from "./audit.ts";
-import { command, oneOf, optional, required } from "./command.ts";
+import { ACTING, authorityOf, DESTRUCTIVE, recordAct, soughtAccount, TOMBSTONE_DAYS } from "./audit.ts";
+import { ACCOUNT, APPLICATION, command, oneOf, optional, required } from "./command.ts";
 import { customerReportJson } from "./customer.ts";
 
 const takes = { application: APPLICATION, account: ACCOUNT };

@@ -3,13 +3,12 @@ import { compareFiles } from "../import/compare-command.ts";
 import { runFiles } from "../import/run-command.ts";
 import { eraseAccount, exportAccount, showAccount, unlinkAccount } from "./account.ts";
 import { findApplicationOf, listApplications, showApplication } from "./application.ts";
-import { applyApplication } from "./apply.ts";
+import { applyApplication, reproject, retell } from "./apply.ts";
 import { showAudit } from "./audit.ts";
 import { issueApiKey, listCredentials, revokeCredential } from "./credential.ts";
 import { eraseCustomer, findCustomer, showCustomer, unlinkCustomer } from "./customer.ts";
 import { listDestinations, resend, resumeDestination, rotateDestination } from "./destination.ts";
 import { refreshApplication, refreshCustomer } from "./refresh.ts";
-import { reproject, retell } from "./scans.ts";
 
 export const GROUPS = {
   application: "applications: their stores, entitlements and products",

@@ -15,10 +15,9 @@ import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
 import { timeOrNull } from "../text/answer.ts";
 import { pauseJson, pauseText } from "../text/asking.ts";
-import { healthJson, healthText } from "../text/destination.ts";
 import { named } from "./apply.ts";
-import { APPLICATION, text } from "./arguments.ts";
-import { command } from "./command.ts";
+import { APPLICATION, command, text } from "./command.ts";
+import { healthJson, healthText } from "./destination.ts";
 
 export const listApplications = command({
   name: "application list",

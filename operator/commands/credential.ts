@@ -9,9 +9,19 @@ import { isInstant, isoTime, parsePeriod, plusPeriod, type Instant } from "../..
 import { keyId, type KeyId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
 import { columns, timeOrNull } from "../text/answer.ts";
-import { ACTING, entryOf, readText } from "./acting.ts";
-import { APPLICATION_OPTION, findApplication, readApplicationIdentifier, readTime } from "./arguments.ts";
-import { type Argument, asText, command, optional, repeated, textOf } from "./command.ts";
+import { ACTING, entryOf, readText } from "./audit.ts";
+import {
+  APPLICATION_OPTION,
+  type Argument,
+  asText,
+  command,
+  findApplication,
+  optional,
+  readApplicationIdentifier,
+  readTime,
+  repeated,
+  textOf,
+} from "./command.ts";
 
 const readScopes = (given: readonly string[]): readonly Scope[] => {
   if (given.length === 0) throw new OperatorError("--scope is required.");

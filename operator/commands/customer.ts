@@ -13,9 +13,8 @@ import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
 import { counted, type Lines, timeOrNull } from "../text/answer.ts";
 import { askingJson, askingText } from "../text/asking.ts";
-import { authorityOf, DESTRUCTIVE, TOMBSTONE_DAYS } from "./acting.ts";
-import { APPLICATION, CUSTOMER, readAccountIdentifier, text } from "./arguments.ts";
-import { command, optional } from "./command.ts";
+import { authorityOf, DESTRUCTIVE, TOMBSTONE_DAYS } from "./audit.ts";
+import { APPLICATION, command, CUSTOMER, optional, readAccountIdentifier, text } from "./command.ts";
 
 const takes = { application: APPLICATION, customer: CUSTOMER };
 

@@ -1,21 +1,106 @@
-import { reportDestinations, resume, rotateSecret } from "../../lib/administration/acts/destinations.ts";
+import {
+  type DestinationReport,
+  reportDestinations,
+  resume,
+  rotateSecret,
+} from "../../lib/administration/acts/destinations.ts";
 import {
   oldestKept,
   resendChanges,
-  type Resent,
   type ResendStart,
+  type Resent,
 } from "../../lib/administration/acts/resend.ts";
-import { isWebhook } from "../../lib/applications/destination.ts";
+import { type Destination, isWebhook } from "../../lib/applications/destination.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
+import { isSuspended } from "../../lib/delivery/destination-health.ts";
 import { overlapEnd } from "../../lib/delivery/webhook-secret.ts";
-import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { resendingOn } from "../session.ts";
+import { type Instant, isoTime } from "../../lib/entitlements/time.ts";
+import type { QueueHealth } from "../../lib/queues/health.ts";
 import { OperatorError } from "../operator-error.ts";
-import { counted } from "../text/answer.ts";
-import { destinationJson, destinationText, healthJson, healthText } from "../text/destination.ts";
-import { ACTING, entryOf, recordAct } from "./acting.ts";
-import { APPLICATION, DESTINATION, findDestination, readTime } from "./arguments.ts";
-import { asText, command, flag, required } from "./command.ts";
+import { resendingOn } from "../session.ts";
+import { counted, type Lines } from "../text/answer.ts";
+import { ACTING, entryOf, recordAct } from "./audit.ts";
+import {
+  APPLICATION,
+  asText,
+  command,
+  DESTINATION,
+  findDestination,
+  flag,
+  readTime,
+  required,
+} from "./command.ts";
+
+const stateOf = (health: QueueHealth): "suspended" | "failing" | "takes-messages" => {
+  if (isSuspended(health)) return "suspended";
+  return health.failures > 0 ? "failing" : "takes-messages";
+};
+
+export const healthJson = (health: QueueHealth) => ({
+  state: stateOf(health),
+  failingSince: health.failingSince,
+  because: health.because,
+  nextTryAt: stateOf(health) === "failing" ? health.pausedUntil : null,
+});
+
+export const destinationJson = ({ destination, health, waiting }: DestinationReport, moment: Instant) => ({
+  name: destination.name,
+  ...(isWebhook(destination)
+    ? { kind: "webhook", url: destination.url }
+    : { kind: "event-bus", eventBus: destination.eventBus }),
+  health: healthJson(health),
+  waiting,
+  secret: isWebhook(destination)
+    ? {
+        shownAt: destination.secretEpochs[0] ?? null,
+        previousSignsUntil: overlapEnd(destination, moment),
+      }
+    : null,
+});
+
+export const healthText = (health: QueueHealth): string => {
+  const { failures, failingSince, because, pausedUntil } = health;
+  if (failures === 0 || failingSince === null) return "takes messages";
+  const since = isoTime(failingSince);
+  return isSuspended(health)
+    ? `suspended since ${since}: it answered 410 Gone`
+    : `failing since ${since} (${because}); next try ${isoTime(pausedUntil)}`;
+};
+
+const waitingText = ({ waiting: { accounts, requests, since } }: DestinationReport): string =>
+  since === null
+    ? "nothing waits"
+    : [
+        counted(accounts, "account"),
+        ...(requests > 0 ? [`and ${counted(requests, "request")} of the stores`] : []),
+        accounts + requests === 1 ? "waits" : "wait",
+        `since ${isoTime(since)}`,
+      ].join(" ");
+
+const secretLines = (destination: Destination, moment: Instant): readonly Lines[] => {
+  if (!isWebhook(destination)) return [];
+  const [newest] = destination.secretEpochs;
+  if (newest === undefined) return ["its secret was never shown; destination rotate prints a new one"];
+  const end = overlapEnd(destination, moment);
+  return [
+    `its secret was shown at ${isoTime(newest)}`,
+    end !== null && `the previous secret signs too until ${isoTime(end)}`,
+  ];
+};
+
+const destinationText = (report: DestinationReport, moment: Instant): readonly Lines[] => {
+  const { destination, health } = report;
+  return [
+    isWebhook(destination)
+      ? `${destination.name}  webhook  ${destination.url}`
+      : `${destination.name}  event bus  ${destination.eventBus}`,
+    [
+      `${healthText(health)}${isSuspended(health) ? "; destination resume ends that" : ""}`,
+      waitingText(report),
+      ...secretLines(destination, moment),
+    ],
+  ];
+};
 
 export const listDestinations = command({
   name: "destination list",

@@ -1,14 +1,61 @@
 import * as z from "zod";
+import { COMMANDS } from "../commands/all.ts";
+import type { Dialogue } from "../commands/command.ts";
 import type { Session } from "../session.ts";
-import type { AsJson } from "../text/answer.ts";
-import { actRequest, runAct } from "./acts.ts";
+import { type AsJson, linesText } from "../text/answer.ts";
 import { readAccount, readApplication, readCustomer, search } from "./reading.ts";
 
-export interface ConsoleSession {
-  readonly session: Session;
-  /** The local run's sandbox; null: the table is deployed. */
-  readonly sandbox: ConsoleSandbox | null;
-}
+const text = z.string().max(4096);
+
+const act = z.enum([
+  "customer unlink",
+  "customer erase",
+  "customer refresh",
+  "account unlink",
+  "account erase",
+  "application refresh",
+  "application retell",
+  "credential issue",
+  "credential revoke",
+  "destination rotate",
+  "destination resume",
+  "destination resend",
+]);
+
+/** A command with its arguments and options by name, and the question that was shown and confirmed. */
+const actRequest = z.strictObject({
+  act: z.object({ act }).catchall(z.union([text, z.array(text)])),
+  confirmed: text.optional(),
+});
+export type ActRequest = z.output<typeof actRequest>;
+
+/** Ends a command at its question, which is still to be confirmed. */
+class Unanswered extends Error {}
+
+/**
+ * Runs a command as the command line does, with its checks and its audit. A command that asks returns its question and
+ * does nothing; repeated with that question as confirmed, it is done. A question that has changed meanwhile is asked
+ * again, so that only what was shown is done.
+ */
+const runAct = async (session: Session, { act: { act: name, ...texts }, confirmed }: ActRequest) => {
+  const progress: string[] = [];
+  const dialogue: Dialogue = {
+    confirm: async (question) => {
+      if (question !== confirmed) throw new Unanswered(question);
+    },
+    progress: (line) => void progress.push(line),
+    terminal: null,
+  };
+  const command = COMMANDS.find((one) => one.name === name);
+  if (command === undefined) throw new Error(`There is no command ${name}.`);
+  try {
+    const { text } = await command.run(dialogue, texts, (run) => run(session));
+    return { outcome: "done" as const, text: linesText(text), progress };
+  } catch (error) {
+    if (error instanceof Unanswered) return { outcome: "asked" as const, question: error.message };
+    throw error;
+  }
+};
 
 /** Paths and key of a local run, for buying in its stores and linking. */
 export interface ConsoleSandbox {
@@ -21,36 +68,29 @@ export interface ConsoleSandbox {
 
 const call = <Input, Output>(
   input: z.ZodType<Input>,
-  run: (context: ConsoleSession, input: Input) => Promise<Output>,
+  run: (session: Session, input: Input, sandbox: ConsoleSandbox | null) => Promise<Output>,
 ) => ({ input, run });
 
-const text = z.string().max(4096);
 const application = { application: text };
 
 /** Calls of the page by name. Each is a POST of its input to `api/<name>` below the page's path. */
 const CALLS = {
-  start: call(z.strictObject({}), async ({ session, sandbox }) => ({
-    table: session.table.name,
-    applications: await session.applications.list(),
+  start: call(z.strictObject({}), async ({ table, applications }, _, sandbox) => ({
+    table: table.name,
+    applications: await applications.list(),
     sandbox,
   })),
-  application: call(z.strictObject(application), async ({ session }, asked) =>
-    readApplication(session, asked.application),
-  ),
+  application: call(z.strictObject(application), readApplication),
   account: call(
     z.strictObject({ ...application, account: text, page: z.int().positive().default(1) }),
-    async ({ session }, asked) => readAccount(session, asked),
+    readAccount,
   ),
-  customer: call(z.strictObject({ ...application, customer: text }), async ({ session }, asked) =>
-    readCustomer(session, asked),
-  ),
-  search: call(z.strictObject({ ...application, text }), async ({ session }, asked) =>
-    search(session, asked),
-  ),
-  act: call(actRequest, async ({ session }, asked) => runAct(session, asked)),
+  customer: call(z.strictObject({ ...application, customer: text }), readCustomer),
+  search: call(z.strictObject({ ...application, text }), search),
+  act: call(actRequest, runAct),
 };
 
-export type Calls = typeof CALLS;
+type Calls = typeof CALLS;
 export type CallName = keyof Calls;
 export type CallInput<Name extends CallName> = z.input<Calls[Name]["input"]>;
 /** As the page reads it. */
@@ -59,11 +99,16 @@ export type CallOutput<Name extends CallName> = AsJson<Awaited<ReturnType<Calls[
 const isCall = (name: string): name is CallName => Object.hasOwn(CALLS, name);
 
 /** Status and body that a call is answered with. */
-export const runCall = async (context: ConsoleSession, name: string, body: unknown) => {
+export const runCall = async (
+  session: Session,
+  sandbox: ConsoleSandbox | null,
+  name: string,
+  body: unknown,
+) => {
   if (!isCall(name)) return { status: 404, body: { message: "There is no such call." } };
   const { input, run } = CALLS[name] as ReturnType<typeof call<unknown, unknown>>;
   const parsed = input.safeParse(body);
   return parsed.success
-    ? { status: 200, body: { answer: await run(context, parsed.data) } }
+    ? { status: 200, body: { answer: await run(session, parsed.data, sandbox) } }
     : { status: 400, body: { message: z.prettifyError(parsed.error) } };
 };

@@ -1,23 +1,21 @@
+import { reportDestinations } from "../../lib/administration/acts/destinations.ts";
 import { loadAccountReport, reportedHoldings } from "../../lib/administration/reports/account-report.ts";
 import { findCustomersKnownAs } from "../../lib/administration/reports/find-customers.ts";
-import { reportDestinations } from "../../lib/administration/acts/destinations.ts";
-import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { accountIdentifier, SCOPES } from "../../lib/contract/schemas.ts";
-import { accountId } from "../../lib/identifiers.ts";
+import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { timelineOf } from "../../lib/entitlements/timeline.ts";
-import { accountJson, countOf } from "../text/account.ts";
+import { accountId } from "../../lib/identifiers.ts";
 import { reportApplication } from "../commands/application.ts";
-import { askingText } from "../text/asking.ts";
 import { auditEntriesOf, isShown, soughtAccount } from "../commands/audit.ts";
+import { findApplication, readAccountIdentifier, readCustomerIdentifier } from "../commands/command.ts";
 import { credentialJson } from "../commands/credential.ts";
 import { customerReportJson, findReport } from "../commands/customer.ts";
-import { destinationJson } from "../text/destination.ts";
-import { explain } from "../text/explanation.ts";
-import { requirePage, type Page } from "../text/page.ts";
-import { findApplication, readAccountIdentifier, readCustomerIdentifier } from "../commands/arguments.ts";
+import { destinationJson } from "../commands/destination.ts";
 import type { Session } from "../session.ts";
-import { endingsOf } from "./endings.ts";
-import { pictureOf } from "./picture.ts";
+import { accountJson, countOf, type Page, requirePage } from "../text/account.ts";
+import { askingText } from "../text/asking.ts";
+import { explain } from "../text/explanation.ts";
+import { endingsOf, pictureOf } from "./history.ts";
 
 const PURCHASES_ON_A_PAGE = 25;
 
@@ -40,8 +38,12 @@ const nothingOf = ({ products, entitlements }: Awaited<ReturnType<typeof reportA
   };
 };
 
-export const readApplication = async (session: Session, identifier: string) => {
-  const application = await findApplication(session, identifier);
+interface OfApplication {
+  readonly application: string;
+}
+
+export const readApplication = async (session: Session, asked: OfApplication) => {
+  const application = await findApplication(session, asked.application);
   const [report, credentials, destinations, audit] = await Promise.all([
     reportApplication(session, application),
     session.credentials.list(application.identifier),
@@ -80,7 +82,7 @@ export const readApplication = async (session: Session, identifier: string) => {
 
 export const readAccount = async (
   session: Session,
-  asked: { readonly application: string; readonly account: string; readonly page: number },
+  asked: OfApplication & { readonly account: string; readonly page: number },
 ) => {
   const { moment } = session;
   const account = readAccountIdentifier(asked.account);
@@ -120,17 +122,14 @@ export const readAccount = async (
 
 export const readCustomer = async (
   session: Session,
-  asked: { readonly application: string; readonly customer: string },
+  asked: OfApplication & { readonly customer: string },
 ) => {
   const application = await findApplication(session, asked.application);
   const customer = await findReport(session, application, readCustomerIdentifier(asked.customer));
   return { ...customerReportJson(customer), moment: session.moment };
 };
 
-export const search = async (
-  session: Session,
-  asked: { readonly application: string; readonly text: string },
-) => {
+export const search = async (session: Session, asked: OfApplication & { readonly text: string }) => {
   const { customers: table, moment } = session;
   const application = await findApplication(session, asked.application);
   const account = accountIdentifier().safeParse(asked.text);

@@ -1,7 +1,6 @@
 import { dirname, join } from "node:path";
 import { compareExport, type Comparison } from "../../lib/administration/import/reports/compare.ts";
-import { APPLICATION_OPTION, findApplication } from "../commands/arguments.ts";
-import { command, numberFrom, required } from "../commands/command.ts";
+import { APPLICATION_OPTION, command, findApplication, numberFrom, required } from "../commands/command.ts";
 import { OperatorError } from "../operator-error.ts";
 import { columns, counted, type Lines } from "../text/answer.ts";
 import { openCsv } from "./files/differences-file.ts";

@@ -9,12 +9,20 @@ import type { JournalHead } from "../../lib/administration/import/journal.ts";
 import { readClaims, runImport } from "../../lib/administration/import/run.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { accountId, type AccountId } from "../../lib/identifiers.ts";
-import { ACTING, authorityOf, record } from "../commands/acting.ts";
-import { APPLICATION_OPTION, findApplication } from "../commands/arguments.ts";
-import { asText, command, flag, numberFrom, oneOf, optional, type ValuesOf } from "../commands/command.ts";
-import { OperatorError } from "../operator-error.ts";
+import { ACTING, authorityOf, record } from "../commands/audit.ts";
+import {
+  APPLICATION_OPTION,
+  asText,
+  command,
+  findApplication,
+  flag,
+  numberFrom,
+  oneOf,
+  optional,
+  type ValuesOf,
+} from "../commands/command.ts";
+import { OperatorError, readTextFile } from "../operator-error.ts";
 import type { Session } from "../session.ts";
-import { readTextFile } from "../text-file.ts";
 import { openDifferences } from "./files/differences-file.ts";
 import { openJournal } from "./files/journal-file.ts";
 import { CSV, FILES, rate as rateOption, READING } from "./options.ts";

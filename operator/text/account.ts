@@ -1,22 +1,57 @@
-import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import type {
   AccountReport,
   ReportedCustomer,
   ToldReport,
 } from "../../lib/administration/reports/account-report.ts";
-import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
-import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
+import { type Purchase, referenceText } from "../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
+import { type Instant, isoTime } from "../../lib/entitlements/time.ts";
 import type { Terms } from "../../lib/entitlements/timeline.ts";
-import { askingJson, askingText } from "./asking.ts";
+import { OperatorError } from "../operator-error.ts";
 import { type Answer, columns, counted, type Lines, timeOrNull } from "./answer.ts";
+import { askingJson, askingText } from "./asking.ts";
 import {
   explain,
   type ExplainedCustomer,
   type ExplainedLine,
   type ExplainedPurchase,
 } from "./explanation.ts";
-import { EVERYTHING, isOnPage, pagesOf, pageText, requirePage, type Page } from "./page.ts";
+
+export interface Page {
+  /** From 1 on. */
+  readonly number: number;
+  readonly size: number;
+}
+
+export const EVERYTHING: Page = { number: 1, size: Infinity };
+
+/** @throws OperatorError */
+export const readCount = (text: string, name: string): number => {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new OperatorError(`${name} must be a number from 1 on.`);
+  return Number(text);
+};
+
+const pagesOf = ({ size }: Page, total: number): number => Math.max(1, Math.ceil(total / size));
+
+export const requirePage = (page: Page, total: number): void => {
+  const pages = pagesOf(page, total);
+  if (page.number > pages)
+    throw new OperatorError(`There is no page ${page.number}: it has ${counted(pages, "page")}.`);
+};
+
+/** Whether the page holds the item with this index, from 0 on. */
+const isOnPage = ({ number, size }: Page, index: number): boolean =>
+  number === 1 ? index < size : index >= (number - 1) * size && index < number * size;
+
+/** Range of the purchases on the page; false if it has all. */
+const pageText = (page: Page, total: number): string | false => {
+  const pages = pagesOf(page, total);
+  const first = (page.number - 1) * page.size + 1;
+  const last = Math.min(total, page.number * page.size);
+  const next = page.number < pages ? `; the next ones: --page ${page.number + 1}` : "";
+  return pages > 1 && `Purchases ${first} to ${last} of ${total}${next}`;
+};
 
 /** An account's told report as JSON; null: its application tells no changes. */
 export const toldJson = (told: ToldReport | null) =>

@@ -1,5 +1,5 @@
 import { connect } from "../../operator/connection.ts";
-import { serveConsole } from "../../operator/console/serve.ts";
+import { serveConsole } from "../../operator/console/server.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 import { asking } from "../local/gateway/asking.ts";
 import type { Given } from "../operator/telling-world.ts";

@@ -3,7 +3,7 @@ import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { timelineOf, type Terms } from "../../lib/entitlements/timeline.ts";
 import { applicationId } from "../../lib/identifiers.ts";
-import { pictureOf } from "../../operator/console/picture.ts";
+import { pictureOf } from "../../operator/console/history.ts";
 import {
   aReportedCustomer,
   aCatalog,

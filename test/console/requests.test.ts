@@ -4,8 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { close, listen } from "../../local/server.ts";
 import { connect as connectTable } from "../../operator/connection.ts";
 import { openGuard } from "../../operator/console/guard.ts";
-import { createLiveLines, type LiveLines } from "../../operator/console/live-lines.ts";
-import { createConsole } from "../../operator/console/mount.ts";
+import { createConsole, createLiveLines, type LiveLines } from "../../operator/console/server.ts";
 
 /** The requests of a local run, as a page follows them. */
 

@@ -1,4 +1,4 @@
-import { CHANGES, changesOf, needsProduct } from "../../console/sandbox/sandbox-words.ts";
+import { CHANGES, changesOf, needsProduct } from "../../console/pages/sandbox.ts";
 import { CHANGES as ANDROID_CHANGES } from "../../sandbox/android-store/shop/changes.ts";
 import { changeSchema } from "../../sandbox/ios-store/shop/change.ts";
 

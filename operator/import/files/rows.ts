@@ -5,7 +5,7 @@ import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { parse } from "csv-parse";
 import type { Row } from "../../../lib/administration/import/formats/row.ts";
-import { cannotRead } from "../../text-file.ts";
+import { cannotRead } from "../../operator-error.ts";
 
 export type Layout = { readonly kind: "csv"; readonly delimiter: string } | { readonly kind: "ndjson" };
 

@@ -14,7 +14,7 @@ import { createCredentialTable } from "../../../lib/table/applications/credentia
 import { transactionsOf } from "../../../lib/table/customers/write-customer-change.ts";
 import { transact } from "../../../lib/table/dynamodb/writes.ts";
 import { keys } from "../../../lib/table/keys.ts";
-import { recordAct } from "../../../operator/commands/acting.ts";
+import { recordAct } from "../../../operator/commands/audit.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { byClient, byCredential, owned, requests } from "../../../testing/support/world.ts";
 import { UNKNOWN } from "../run-operator.ts";

@@ -1,16 +1,35 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { boundedText, parseJson } from "../../lib/bounded-text.ts";
 import { requireTableFormat } from "../../lib/table/dynamodb/format.ts";
 import type { Connection } from "../connection.ts";
-import { sentenceOf } from "../operator-error.ts";
-import { openSession, type Effects } from "../session.ts";
+import { OperatorError, sentenceOf } from "../operator-error.ts";
+import { type Effects, openSession } from "../session.ts";
 import { jsonText } from "../text/answer.ts";
 import { assetOf } from "./assets.ts";
-import { runCall, type ConsoleSandbox } from "./calls.ts";
-import { CONSOLE_PATH, type Guard } from "./guard.ts";
-import type { LiveLines } from "./live-lines.ts";
+import { type ConsoleSandbox, runCall } from "./calls.ts";
+import { CONSOLE_PATH, createTokenGuard, type Guard } from "./guard.ts";
 
-export interface ConsoleOptions {
+/** A live stream of lines. @param kept number of the latest lines that a new follower gets first */
+export const createLiveLines = (kept: number) => {
+  let lines: readonly string[] = [];
+  const followers = new Set<(line: string) => void>();
+  return {
+    add: (line: string): void => {
+      lines = [...lines, line].slice(-kept);
+      for (const take of followers) take(line);
+    },
+    /** Returns a function that ends this. */
+    follow: (take: (line: string) => void) => {
+      for (const line of lines) take(line);
+      followers.add(take);
+      return () => void followers.delete(take);
+    },
+  };
+};
+export type LiveLines = ReturnType<typeof createLiveLines>;
+
+interface ConsoleOptions {
   readonly connection: Connection;
   readonly effects: Effects;
   readonly guard: Guard;
@@ -22,7 +41,7 @@ export interface ConsoleOptions {
 
 const API = "api/";
 const LARGEST_BODY = 64 * 1024;
-/** Maximum bytes waiting for a page that does not read its lines. */
+/** Bytes that may wait for a page that does not read its lines. */
 const LARGEST_BACKLOG = 8 * 1024 * 1024;
 
 /**
@@ -62,10 +81,6 @@ const redirect = (
 const sendJson = (response: ServerResponse, status: number, body: unknown): void =>
   send(response, status, "application/json", jsonText(body));
 
-/** A body's JSON; undefined: it is not JSON, or too large. */
-const readJson = async (request: IncomingMessage): Promise<unknown> =>
-  parseJson(await boundedText(request.iterator({ destroyOnReturn: false }), LARGEST_BODY));
-
 /** Streams the lines to a page until it closes. */
 const follow = (response: ServerResponse, lines: LiveLines): void => {
   if (response.destroyed) return;
@@ -88,14 +103,14 @@ export const createConsole = (options: ConsoleOptions) => {
     response: ServerResponse,
     name: string,
   ): Promise<void> => {
-    const body = await readJson(request);
+    const text = await boundedText(request.iterator({ destroyOnReturn: false }), LARGEST_BODY);
     request.resume();
     const warnings: string[] = [];
     try {
       await requireTableFormat(connection.store);
       const now = await connection.clock(effects.now);
       const session = openSession(connection, { ...effects, now }, (line) => void warnings.push(line));
-      const answered = await runCall({ session, sandbox }, name, body);
+      const answered = await runCall(session, sandbox, name, parseJson(text));
       return sendJson(response, answered.status, { ...answered.body, warnings });
     } catch (error) {
       return sendJson(response, 422, { message: sentenceOf(error, connection) });
@@ -140,5 +155,40 @@ export const createConsole = (options: ConsoleOptions) => {
     else if (!path.startsWith(guard.pagePath)) sendText(response, 404, "There is no such page.");
     else await answerPage(request, response, path.slice(guard.pagePath.length));
     return true;
+  };
+};
+
+/** Serves the console on 127.0.0.1, to one browser. */
+export const serveConsole = async (
+  connection: Connection,
+  effects: Effects,
+  port: number,
+  log: (line: string) => void,
+) => {
+  const server = createServer();
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening").catch((cause: unknown) => {
+    throw new OperatorError(`Port ${port} cannot be used: choose another with --port.`, { cause });
+  });
+  const bound = server.address();
+  const listening = typeof bound === "object" && bound !== null ? bound.port : port;
+  const guard = createTokenGuard(listening);
+  const handle = createConsole({ connection, effects, guard, sandbox: null, requests: null, log });
+  server.on("request", async (request, response) => {
+    try {
+      const isAnswered = await handle(request, response);
+      if (!isAnswered) response.writeHead(302, { Location: CONSOLE_PATH }).end();
+    } catch (error) {
+      log(String(error));
+      response.destroy();
+    }
+  });
+  return {
+    address: `http://127.0.0.1:${listening}${CONSOLE_PATH}?token=${guard.token}`,
+    stop: async (): Promise<void> => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
   };
 };
