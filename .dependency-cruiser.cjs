@@ -87,7 +87,7 @@ module.exports = {
       "lib/table/(?:keys|dynamodb/key)\\.ts$",
       "lib/applications/credential\\.ts$",
       "lib/duration\\.ts$",
-      "lib/delivery/master-secret\\.ts$",
+      "lib/delivery/webhook-secret\\.ts$",
     ]),
     only("sandbox/", [
       "lib/contract/",

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { SECOND } from "./duration.ts";
 
 const LONGEST_PAUSE_MILLISECONDS = 500;
 
@@ -49,4 +50,19 @@ export const within = async <T>(signal: AbortSignal, promise: Promise<T>): Promi
   } finally {
     signal.removeEventListener("abort", abort);
   }
+};
+
+/**
+ * Time that a `Retry-After` header names, at least a second and at most `longest` milliseconds ahead: seconds to wait, or
+ * an HTTP date (RFC 9110, 10.2.3). Apple writes milliseconds since 1970. Null: none.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits
+ */
+export const retryTime = (header: string | null | undefined, now: number, longest: number): number | null => {
+  if (header == null) return null;
+  const isDate = /^[A-Z][a-z]+, /.test(header);
+  const isTime = /^\d{12,}$/.test(header);
+  const seconds = /^\d+$/.test(header) ? Number(header) : NaN;
+  const time = isDate ? Date.parse(header) : isTime ? Number(header) : now + seconds * SECOND;
+  return Number.isNaN(time) ? null : Math.min(Math.max(time, now + SECOND), now + longest);
 };

@@ -4,7 +4,7 @@ import { readManifest, type Manifest } from "../lib/administration/manifest/mani
 import { SCOPES } from "../lib/contract/schemas.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { applicationId } from "../lib/identifiers.ts";
-import { allowedDestinations } from "../lib/delivery/allowed-destinations.ts";
+import { allowedDestinations } from "../lib/delivery/addresses.ts";
 import { originOf } from "../lib/stores/android-store/workload-identity.ts";
 import { createApplicationTable } from "../lib/table/applications/applications.ts";
 import { createCredentialTable } from "../lib/table/applications/credentials.ts";

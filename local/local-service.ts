@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
-import { masterSecretName } from "../lib/delivery/master-secret.ts";
+import { masterSecretName } from "../lib/delivery/webhook-secret.ts";
 import { APPLE_ROOTS } from "../lib/stores/ios-store/signatures/trust.ts";
 import { requireTableFormat, TableFormatError } from "../lib/table/dynamodb/format.ts";
 import { createLiveLines } from "../operator/console/server.ts";

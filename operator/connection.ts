@@ -3,8 +3,8 @@ import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-sec
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
-import { allowedDestinations } from "../lib/delivery/allowed-destinations.ts";
-import { masterSecretName } from "../lib/delivery/master-secret.ts";
+import { allowedDestinations } from "../lib/delivery/addresses.ts";
+import { masterSecretName } from "../lib/delivery/webhook-secret.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { onceLoaded } from "../lib/once.ts";
 import { originOf, type TrustsOrigin } from "../lib/stores/android-store/workload-identity.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
-import { failedBecause } from "../../lib/delivery/send-outcome.ts";
+import { failedBecause } from "../../lib/delivery/message.ts";
 import { SECOND } from "../../lib/duration.ts";
 import { quantile } from "../measure.ts";
 import { ANSWER_MILLISECONDS, createToldSubscribers, type ToldSubscribers } from "./told-subscribers.ts";

@@ -1,7 +1,7 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { HOUR } from "../../lib/duration.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { allowedDestinations } from "../../lib/delivery/allowed-destinations.ts";
+import { allowedDestinations } from "../../lib/delivery/addresses.ts";
 import { deliverMessages, type DeliveryReport } from "../../lib/delivery/deliver-messages.ts";
 import { deliveryOfKey } from "../../lib/table/keys.ts";
 import { composeDelivery } from "../wiring/delivery.ts";

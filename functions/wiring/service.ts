@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
-import type { ApplicationDirectory } from "../../lib/applications/application.ts";
-import { createApplicationDirectory, DIRECTORY_AGE_MILLISECONDS } from "../../lib/applications/directory.ts";
+import { createApplicationDirectory, type ApplicationDirectory } from "../../lib/applications/application.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createApplicationReader } from "../../lib/table/applications/application-reader.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
@@ -19,7 +18,7 @@ import type { SweepRun } from "../../lib/customers/notifications/sweep.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import { createNotificationTimes, createWatermarks } from "../../lib/table/queues/notifications.ts";
 import type { IosStoreReception } from "../../lib/customers/receive-ios-store-notification.ts";
-import { forwardableType } from "../../lib/delivery/forward-queue.ts";
+import { forwardableType } from "../../lib/delivery/delivery-queue.ts";
 import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
 import type { SentBody } from "../http/read-request.ts";
 import { createNotificationLog } from "../../lib/customers/notifications/notification-log.ts";
@@ -37,7 +36,6 @@ export const directoryOf = ({ table, now }: ServiceConfiguration): ApplicationDi
   createApplicationDirectory({
     ...createApplicationReader(table),
     now,
-    maximumAgeMilliseconds: DIRECTORY_AGE_MILLISECONDS,
   });
 
 /** Configuration of the scheduled functions. */

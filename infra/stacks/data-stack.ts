@@ -11,7 +11,7 @@ import { Key } from "aws-cdk-lib/aws-kms";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
-import { masterSecretName } from "../../lib/delivery/master-secret.ts";
+import { masterSecretName } from "../../lib/delivery/webhook-secret.ts";
 import { TABLE } from "../../lib/table/dynamodb/key.ts";
 import { acceptFinding } from "../constructs/accept-finding.ts";
 import type { Parameters } from "../parameters.ts";

@@ -3,7 +3,7 @@ import type { AssetCode } from "aws-cdk-lib/aws-lambda";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
 import { endpoints, functionName, type Endpoint } from "../../lib/contract/endpoints.ts";
-import { masterSecretName } from "../../lib/delivery/master-secret.ts";
+import { masterSecretName } from "../../lib/delivery/webhook-secret.ts";
 import { LOOKS_SUFFIX, prefixes } from "../../lib/table/keys.ts";
 import { bundledCode, type ModuleOf } from "../bundling/bundled-code.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";

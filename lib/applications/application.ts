@@ -1,8 +1,32 @@
 import type { Store } from "../contract/schemas.ts";
+import { MINUTE } from "../duration.ts";
 import type { Catalog } from "../entitlements/catalog.ts";
+import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import type { Destination } from "./destination.ts";
+import { createLoadingCache } from "../loading-cache.ts";
 import type { ANDROID_STORE_FIELDS, APPLICATION_FIELDS, IOS_STORE_FIELDS, Values } from "./fields.ts";
+
+interface NamedDestination {
+  /** Unique in the application; letters, digits, `-` and `_`. */
+  readonly name: string;
+}
+
+/** An endpoint of the application that receives signed messages. */
+export interface WebhookDestination extends NamedDestination {
+  readonly url: string;
+  /** Times of its secret's rotations, newest first. Not secret: the secrets also need the master secret. */
+  readonly secretEpochs: readonly Instant[];
+}
+
+export interface EventBusDestination extends NamedDestination {
+  readonly eventBus: string;
+}
+
+/** Receives every change of an account's entitlements. */
+export type Destination = WebhookDestination | EventBusDestination;
+
+export const isWebhook = (destination: Destination): destination is WebhookDestination =>
+  "url" in destination;
 
 export type IosStoreConfiguration = Values<typeof IOS_STORE_FIELDS>;
 
@@ -54,6 +78,24 @@ export const isForwardedHere = ({ notifications }: Pick<IosStoreConfiguration, "
 export const forwardsTo = ({ notifications }: Pick<IosStoreConfiguration, "notifications">): string | null =>
   notifications !== null && "forwardTo" in notifications ? notifications.forwardTo : null;
 
+export interface ApplicationLoader {
+  load(identifier: ApplicationId): Promise<Application | null>;
+  applicationOf(reference: StoreReference): Promise<ApplicationId | null>;
+}
+
+const MAXIMUM_ENTRIES = 256;
+
+/** Longest time until a changed application or catalog takes effect in the service's functions. */
+export const DIRECTORY_AGE_MILLISECONDS = MINUTE;
+
+const hasStore = (
+  { iosStore, androidStore }: Application,
+  { store, bundleOrPackage }: StoreReference,
+): boolean =>
+  store === "ios-store"
+    ? iosStore.some(({ bundleIdentifier }) => bundleIdentifier === bundleOrPackage)
+    : androidStore.some(({ packageName }) => packageName === bundleOrPackage);
+
 /** Looks up applications. Answers may be up to 60 seconds old. */
 export interface ApplicationDirectory {
   /** Null where the application does not exist. */
@@ -61,3 +103,38 @@ export interface ApplicationDirectory {
   /** The application that a bundle or package belongs to. */
   byStore(reference: StoreReference): Promise<Application | null>;
 }
+
+/** Misses are not cached: what is new is found at once. */
+export const createApplicationDirectory = ({
+  load,
+  applicationOf,
+  now,
+}: ApplicationLoader & { readonly now: () => Instant }): ApplicationDirectory => {
+  const bounds = {
+    now,
+    maximumAgeMilliseconds: DIRECTORY_AGE_MILLISECONDS,
+    maximumEntries: MAXIMUM_ENTRIES,
+  };
+  const applications = createLoadingCache({ load, ...bounds, textOf: String });
+  const identifiers = createLoadingCache({
+    load: applicationOf,
+    ...bounds,
+    textOf: ({ store, bundleOrPackage }: StoreReference) => `${store} ${bundleOrPackage}`,
+  });
+
+  /** Finds an application by a bundle or package that is registered to it and that it lists itself. */
+  const lookUp = async (reference: StoreReference): Promise<Application | null> => {
+    const identifier = await identifiers.get(reference);
+    if (identifier === null) return null;
+    const application = await applications.get(identifier);
+    if (application !== null && hasStore(application, reference)) return application;
+    identifiers.forget(reference);
+    applications.forget(identifier);
+    return null;
+  };
+  return {
+    byIdentifier: (identifier) => applications.get(identifier),
+    // A cached registration and application of different ages may disagree: both are then loaded again, once.
+    byStore: async (reference) => (await lookUp(reference)) ?? lookUp(reference),
+  };
+};

@@ -1,14 +1,47 @@
-import type { Application } from "../applications/application.ts";
+import { forwardsTo, type Application, type Destination } from "../applications/application.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
+import { failingOf } from "../queues/health.ts";
 import { workOffApplications, type RunOfApplications } from "../queues/work-off-all.ts";
-import { destinationTarget, type Sending } from "./destination-target.ts";
-import { forwardTargets, type Forwarding } from "./forward-notifications.ts";
-import type { DeliveryCounts, FailingEnd, Target } from "./target.ts";
+import { turnOf, type Outcome } from "../queues/work-off.ts";
+import { ACCOUNT_CHANGED, CHANGES_KEPT_MILLISECONDS } from "../telling/change.ts";
+import {
+  FORWARDS_KEPT_MILLISECONDS,
+  type Delivery,
+  type DeliveryQueue,
+  type DestinationReference,
+  type Forward,
+  type ForwardQueue,
+  type ForwardReference,
+  type SentNotification,
+} from "./delivery-queue.ts";
+import { failedBecause, type Message, type SendOutcome } from "./message.ts";
+import {
+  DELIVERED,
+  deliveredBy,
+  deliveringWork,
+  DROPPED,
+  FAULTY,
+  MESSAGES_AT_ONCE,
+  type DeliveryCounts,
+  type FailingEnd,
+  type Target,
+} from "./target.ts";
 
-export interface DeliveryRun extends Sending, RunOfApplications<Application> {
-  /** Forwards notifications to other services. Unset: none are. */
-  readonly forwarding?: Forwarding;
+export interface DeliveryRun extends RunOfApplications<Application> {
+  readonly queue: DeliveryQueue;
+  /** Makes one attempt for each message, in the order of the messages. Rejects if this service fails. */
+  readonly send: (
+    application: ApplicationId,
+    destination: Destination,
+    messages: readonly Message[],
+  ) => Promise<readonly SendOutcome[]>;
+  /** Forwards notifications to other services. */
+  readonly forwarding: {
+    readonly queue: ForwardQueue;
+    /** Makes one attempt. Rejects if this service fails. */
+    readonly send: (url: string, notification: SentNotification) => Promise<SendOutcome>;
+  };
 }
 
 export interface DeliveryReport extends Readonly<DeliveryCounts> {
@@ -18,6 +51,143 @@ export interface DeliveryReport extends Readonly<DeliveryCounts> {
 }
 
 const DESTINATIONS_AT_ONCE = 100;
+
+/** Enough to find the next batch at once, beside the item of the destination's health. */
+const PER_PAGE = 2 * MESSAGES_AT_ONCE;
+
+/** Messages of deliveries; null: nothing is left to deliver. The identifier is the same for every destination and attempt. */
+const messagesOf = async (
+  { queue, now }: DeliveryRun,
+  application: ApplicationId,
+  deliveries: readonly Delivery[],
+): Promise<readonly (Message | null)[]> => {
+  const places = deliveries.flatMap((one) => (one.kind === "account" ? one.place : []));
+  const changes = (await queue.changesAt(application, places)).values();
+  return deliveries.map((delivery): Message | null => {
+    if (delivery.kind === "request") return delivery.until > now() ? delivery.message : null;
+    const change = changes.next().value;
+    if (change?.data == null || change.toldAt + CHANGES_KEPT_MILLISECONDS <= now()) return null;
+    return {
+      identifier: `msg_${application}_${delivery.place.sequence}`,
+      type: ACCOUNT_CHANGED,
+      timestamp: change.toldAt,
+      data: change.data,
+    };
+  });
+};
+
+const keyOf = (one: Delivery): string =>
+  one.kind === "account" ? `account ${one.account} ${one.version}` : one.message.identifier;
+
+/** The messages that wait for one destination: what is due, and an attempt for each of a batch. */
+const waitingFor = (run: DeliveryRun, end: DestinationReference, destination: Destination) => {
+  const { queue, onFailure } = run;
+  let oldest: Instant | null = null;
+  /** Not sent again in this run: a teller's transaction may have kept them from being removed. */
+  const delivered = new Set<string>();
+  const send = async (messages: readonly Message[]): Promise<readonly SendOutcome[]> =>
+    messages.length === 0
+      ? []
+      : run.send(end.application, destination, messages).catch((error: unknown) => {
+          onFailure(error);
+          return [];
+        });
+  return {
+    /** Time of the oldest that waited when last looked at; null: none. */
+    oldest: () => oldest,
+    due: async (moment: Instant, limit: number, isBack: boolean): Promise<readonly Delivery[]> => {
+      const due: Delivery[] = [];
+      oldest = null;
+      for await (const page of queue.waiting(end, PER_PAGE)) {
+        for (const one of page) {
+          if (delivered.has(keyOf(one))) continue;
+          oldest = Math.min(oldest ?? one.since, one.since);
+          if (isBack || one.nextTryAt <= moment) due.push(one);
+        }
+        if (due.length >= limit) break;
+      }
+      return due.slice(0, limit);
+    },
+    attempt: async (batch: readonly Delivery[]): Promise<readonly Outcome[]> => {
+      const messages = await messagesOf(run, end.application, batch);
+      const sent = (await send(messages.flatMap((message) => message ?? []))).values();
+      return messages.map((message, index) => {
+        const result = message === null ? DROPPED : deliveredBy(sent.next().value);
+        const one = batch[index];
+        if (result === DELIVERED && one !== undefined) delivered.add(keyOf(one));
+        return result;
+      });
+    },
+  };
+};
+
+const destinationTarget = (
+  run: DeliveryRun,
+  application: ApplicationId,
+  destination: Destination,
+  counts: DeliveryCounts,
+): Target => {
+  const { queue } = run;
+  const end = { application, destination: destination.name };
+  const { oldest: oldestNow, ...waiting } = waitingFor(run, end, destination);
+  const dueAtOf = ({ since }: Delivery): Instant => since;
+  return {
+    name: `${application} ${destination.name}`,
+    turn: turnOf(deliveringWork({ end, queue, keyOf, dueAtOf, ...waiting }, counts), run),
+    report: async () => {
+      const oldest = oldestNow();
+      if (oldest === null) return { oldest, failing: null };
+      const failing = failingOf(await queue.healthOf(end));
+      return {
+        oldest: Math.min(oldest, failing?.failingSince ?? oldest),
+        failing: failing && { ...end, ...failing },
+      };
+    },
+  };
+};
+
+/** After every time at which an attempt is due. */
+const ANY_TIME = Date.UTC(9000, 0, 1);
+
+/** A service that answers 410 is tried on: nobody would resume it, and the manifest ends the forwarding. */
+const forwardedBy = (sent: SendOutcome): Outcome =>
+  deliveredBy(sent.outcome === "gone" ? failedBecause("status", 410) : sent);
+
+const forwardTarget = (
+  run: DeliveryRun,
+  end: ForwardReference,
+  url: string,
+  counts: DeliveryCounts,
+): Target => {
+  const { queue, send } = run.forwarding;
+  const attempt = async ({ since, body, contentType }: Forward): Promise<Outcome> => {
+    if (since + FORWARDS_KEPT_MILLISECONDS <= run.now()) return DROPPED;
+    return send(url, { body, contentType }).then(forwardedBy, (error: unknown) => {
+      run.onFailure(error);
+      return FAULTY;
+    });
+  };
+  const work = deliveringWork<ForwardReference, Forward>(
+    {
+      end,
+      queue,
+      keyOf: ({ identifier }) => identifier,
+      dueAtOf: ({ nextTryAt }) => nextTryAt,
+      due: (moment, limit, isBack) => queue.due(end, isBack ? ANY_TIME : moment, limit),
+      attempt: (batch) => Promise.all(batch.map(attempt)),
+    },
+    counts,
+  );
+  return {
+    name: `forward ${end.application} ${end.bundleIdentifier}`,
+    turn: turnOf(work, run),
+    report: async () => {
+      const failing = failingOf(await queue.healthOf(end));
+      const isWaiting = failing !== null && (await queue.due(end, ANY_TIME, 1)).length > 0;
+      return { oldest: null, failing: isWaiting ? { ...end, ...failing } : null };
+    },
+  };
+};
 
 /**
  * Delivers the waiting messages of all applications, all destinations at once.
@@ -30,14 +200,16 @@ export const deliverMessages = async (
   until: Instant,
   only?: readonly ApplicationId[],
 ): Promise<DeliveryReport> => {
-  const { forwarding, now } = run;
+  const { now } = run;
   const counts: DeliveryCounts = { delivered: 0, failed: 0 };
   const targets = new Map<string, Target>();
-  const turnsOf = (application: Application) => {
-    const all = [
-      ...application.destinations.map((one) => destinationTarget(run, application, one, counts)),
-      ...(forwarding === undefined ? [] : forwardTargets(forwarding, run, application, counts)),
-    ];
+  const turnsOf = ({ identifier: application, destinations, iosStore }: Application) => {
+    const forwards = iosStore.flatMap((store) => {
+      const url = forwardsTo(store);
+      const end = { application, bundleIdentifier: store.bundleIdentifier };
+      return url === null ? [] : forwardTarget(run, end, url, counts);
+    });
+    const all = [...destinations.map((one) => destinationTarget(run, application, one, counts)), ...forwards];
     const added = all.filter(({ name }) => !targets.has(name));
     for (const target of added) targets.set(target.name, target);
     return added.map(({ name, turn }) => [name, turn] as const);

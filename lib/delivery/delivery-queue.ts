@@ -1,36 +1,17 @@
+import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { Lease, QueueHealth } from "../queues/health.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import type { Change, ChangePlace } from "../telling/change.ts";
 import type { Message } from "./message.ts";
 
-export interface DestinationReference {
-  readonly application: ApplicationId;
-  readonly destination: string;
-}
-
-/** Newest version of an account that a destination has not taken yet. */
-export interface AccountDelivery {
-  readonly kind: "account";
-  readonly account: AccountId;
-  readonly version: number;
-  readonly place: ChangePlace;
-}
-
-export interface RequestDelivery {
-  readonly kind: "request";
-  readonly message: Message;
-  /** Time after which it is no longer delivered. */
-  readonly until: Instant;
-}
-
-export type Delivery = (AccountDelivery | RequestDelivery) & {
-  /** Time of the oldest message that it replaces. */
+interface Waiting {
+  /** Time of the oldest message that it replaces, or at which a notification came. */
   readonly since: Instant;
   readonly tries: number;
   /** No attempt before this time; 0: at once. */
   readonly nextTryAt: Instant;
-};
+}
 
 /** Items that wait for other ends, such as destinations, and whether those take them. All reads are strongly consistent. */
 export interface WaitingItems<End, Item> {
@@ -46,6 +27,28 @@ export interface WaitingItems<End, Item> {
   retry(end: End, item: Item, tries: number, nextTryAt: Instant): Promise<void>;
 }
 
+export interface DestinationReference {
+  readonly application: ApplicationId;
+  readonly destination: string;
+}
+
+/** Newest version of an account that a destination has not taken yet. */
+export interface AccountDelivery extends Waiting {
+  readonly kind: "account";
+  readonly account: AccountId;
+  readonly version: number;
+  readonly place: ChangePlace;
+}
+
+export interface RequestDelivery extends Waiting {
+  readonly kind: "request";
+  readonly message: Message;
+  /** Time after which it is no longer delivered. */
+  readonly until: Instant;
+}
+
+export type Delivery = AccountDelivery | RequestDelivery;
+
 export interface DeliveryQueue extends WaitingItems<DestinationReference, Delivery> {
   /** Pages of waiting deliveries, not ordered by time. Each account has at most one. */
   waiting(destination: DestinationReference, perPage: number): AsyncIterable<readonly Delivery[]>;
@@ -53,4 +56,44 @@ export interface DeliveryQueue extends WaitingItems<DestinationReference, Delive
   changesAt(application: ApplicationId, places: readonly ChangePlace[]): Promise<readonly (Change | null)[]>;
   /** Ends a pause or a suspension. */
   resume(destination: DestinationReference): Promise<void>;
+}
+
+export interface ForwardReference {
+  readonly application: ApplicationId;
+  readonly bundleIdentifier: string;
+}
+
+/** A verified notification as the App Store sent it. Holds signed payloads: it is in no log, error or report. */
+export interface SentNotification {
+  readonly body: string;
+  readonly contentType: string;
+}
+
+/** Printable ASCII, as the parts of a media type are. */
+const MEDIA_TYPE = /^[\x20-\x7e]{1,256}$/;
+
+/** A sender's `Content-Type`, if a header can repeat it. */
+export const forwardableType = (contentType: string | null): string =>
+  contentType !== null && MEDIA_TYPE.test(contentType) ? contentType : "application/json";
+
+export interface Forward extends SentNotification, Waiting {
+  readonly identifier: string;
+}
+
+/** Time after which a notification that was not taken is dropped: the last attempts are a day apart. */
+export const FORWARDS_KEPT_MILLISECONDS = 7 * DAY;
+
+export interface WaitingForwards {
+  readonly count: number;
+  /** There are more than were counted. */
+  readonly isMore: boolean;
+  /** When the oldest of them came; null: none waits. */
+  readonly since: Instant | null;
+}
+
+export interface ForwardQueue extends WaitingItems<ForwardReference, Forward> {
+  add(bundle: ForwardReference, forward: Forward): Promise<void>;
+  /** Those due by the moment, the earliest first. */
+  due(bundle: ForwardReference, moment: Instant, limit: number): Promise<readonly Forward[]>;
+  waiting(bundle: ForwardReference): Promise<WaitingForwards>;
 }

@@ -8,20 +8,18 @@ import {
 import { chunks } from "../chunks.ts";
 import { within } from "../pause.ts";
 import { unansweredBecause, type Unanswered } from "../unanswered.ts";
-import { SENDER, type Message } from "./message.ts";
-import { ATTEMPT_MILLISECONDS, failedBecause, type FailureReason, type SendOutcome } from "./send-outcome.ts";
+import {
+  ATTEMPT_MILLISECONDS,
+  failedBecause,
+  SENDER,
+  type FailureReason,
+  type Message,
+  type SendOutcome,
+} from "./message.ts";
 
 const MOST_ENTRIES = 10;
 /** Entries share a request only up to a quarter of what EventBridge takes, so that a large one does not fail others. */
 const SHARED_BYTES = 256 * 1024;
-
-const DELIVERED: SendOutcome = { outcome: "delivered" };
-const failedWith = (status: number | null): SendOutcome => ({
-  outcome: "failed",
-  because: "status",
-  status,
-  retryAt: null,
-});
 
 const entryOf = (busArn: string, { type, data, timestamp }: Message): PutEventsRequestEntry => ({
   EventBusName: busArn,
@@ -55,7 +53,9 @@ const STATUSES: Readonly<Record<string, number>> = {
 const outcomeOf = (result: PutEventsResultEntry | undefined): SendOutcome => {
   if (result === undefined) return failedBecause("protocol");
   const { ErrorCode } = result;
-  return ErrorCode === undefined ? DELIVERED : failedWith(STATUSES[ErrorCode] ?? 400);
+  return ErrorCode === undefined
+    ? { outcome: "delivered" }
+    : failedBecause("status", STATUSES[ErrorCode] ?? 400);
 };
 
 const NETWORK: Readonly<Record<Unanswered, FailureReason>> = {
@@ -77,7 +77,7 @@ const networkFailure = (error: {
 /** The outcome of every entry if the whole request failed. */
 const failureOf = (error: unknown, deadline: AbortSignal): SendOutcome => {
   if (error instanceof EventBridgeServiceException)
-    return failedWith(STATUSES[error.name] ?? error.$metadata.httpStatusCode ?? null);
+    return failedBecause("status", STATUSES[error.name] ?? error.$metadata.httpStatusCode);
   const reason = deadline.aborted ? "timeout" : networkFailure(error as object);
   if (reason === null) throw error;
   return failedBecause(reason);

@@ -1,10 +1,9 @@
+import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { Failing } from "../queues/health.ts";
+import type { Down, Failing, QueueHealth } from "../queues/health.ts";
 import type { Outcome, Turn, Work } from "../queues/work-off.ts";
-import type { DestinationReference, WaitingItems } from "./delivery-queue.ts";
-import { GONE, nextTry, pausesOf } from "./destination-health.ts";
-import type { ForwardReference } from "./forward-queue.ts";
-import type { SendOutcome } from "./send-outcome.ts";
+import type { DestinationReference, ForwardReference, WaitingItems } from "./delivery-queue.ts";
+import type { SendOutcome } from "./message.ts";
 
 export type FailingEnd = Failing & (DestinationReference | ForwardReference);
 
@@ -26,6 +25,44 @@ export interface DeliveryCounts {
 }
 
 export const MESSAGES_AT_ONCE = 20;
+
+/** A destination that has answered 410: suspended until an operator resumes it. */
+export const GONE: Down<string> = {
+  because: "gone",
+  retryAt: Date.UTC(9999, 11, 31),
+  isForAll: true,
+};
+
+export const isSuspended = ({ because }: Pick<QueueHealth, "because">): boolean => because === GONE.because;
+
+/**
+ * Times from a failed attempt to the next one; the last is repeated.
+ *
+ * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+const RETRY_PAUSES: readonly number[] = [
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  DAY,
+];
+
+/** Next attempt after the given number of failed ones, no earlier than the destination asks for. */
+const nextTry = (failures: number, moment: Instant, retryAt: Instant | null): Instant => {
+  const step = RETRY_PAUSES[Math.min(failures, RETRY_PAUSES.length) - 1] ?? DAY;
+  return Math.max(moment + step, Math.min(retryAt ?? 0, moment + DAY));
+};
+
+/** Short: the cause may be one message that is never taken, while others wait. Each message has its own pauses. */
+const PAUSES = RETRY_PAUSES.slice(0, 2);
+
+/** The pauses are the same for every reason. */
+export const pausesOf = (): readonly number[] => PAUSES;
 
 export const DELIVERED: Outcome = { item: "done", end: "up" };
 /** Nothing is left to deliver. */

@@ -1,8 +1,11 @@
 import { createHmac, hkdfSync } from "node:crypto";
-import type { WebhookDestination } from "../applications/destination.ts";
+import type { WebhookDestination } from "../applications/application.ts";
 import { DAY } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
+
+/** Not under the prefix of the stores' secrets, which more functions may read. A service's name is its table's. */
+export const masterSecretName = (serviceName: string): string => `${serviceName}-master`;
 
 /** Time for which the previous secret signs beside the new one after a rotation. */
 export const OVERLAP_MILLISECONDS = DAY;

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { createLoadingCache } from "../loading-cache.ts";
 import { within } from "../pause.ts";
@@ -157,15 +156,3 @@ export const createStoreClient = <Credential, Made>(options: {
     },
   };
 };
-
-/** Time that a `Retry-After` header names: seconds to wait, or an HTTP date (RFC 9110, 10.2.3). Null: none. */
-export const retryTime = (header: string | null, now: Instant): Instant | null => {
-  if (header === null) return null;
-  if (/^\d+$/.test(header)) return now + Number(header) * SECOND;
-  const time = /^[A-Z][a-z]+, /.test(header) ? Date.parse(header) : NaN;
-  return Number.isNaN(time) ? null : time;
-};
-
-/** A named time, at least a second ahead and at most `longest` milliseconds. */
-export const boundedRetry = (time: Instant | null, now: Instant, longest: number): Instant | null =>
-  time === null ? null : Math.min(Math.max(time, now + SECOND), now + longest);

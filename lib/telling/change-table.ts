@@ -1,4 +1,4 @@
-import type { Destination } from "../applications/destination.ts";
+import type { Destination } from "../applications/application.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { Lease } from "../queues/health.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../identifiers.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
-import { allowedDestinations } from "../../lib/delivery/allowed-destinations.ts";
+import { allowedDestinations } from "../../lib/delivery/addresses.ts";
 import type { ConsoleSandbox } from "../../operator/console/calls.ts";
 import { openGuard, type Guard } from "../../operator/console/guard.ts";
 import { createConsole, type LiveLines } from "../../operator/console/server.ts";

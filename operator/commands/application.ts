@@ -9,7 +9,7 @@ import {
   sweptStores,
   type StoreInEnvironment,
 } from "../../lib/customers/asking/store-in-environment.ts";
-import type { WaitingForwards } from "../../lib/delivery/forward-queue.ts";
+import type { WaitingForwards } from "../../lib/delivery/delivery-queue.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";

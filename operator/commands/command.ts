@@ -1,7 +1,6 @@
 import { Option } from "commander";
 import * as z from "zod";
-import type { Application } from "../../lib/applications/application.ts";
-import type { Destination } from "../../lib/applications/destination.ts";
+import type { Application, Destination } from "../../lib/applications/application.ts";
 import { accountIdentifier } from "../../lib/contract/schemas.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import {

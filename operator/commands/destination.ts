@@ -10,9 +10,9 @@ import {
   type ResendStart,
   type Resent,
 } from "../../lib/administration/acts/resend.ts";
-import { type Destination, isWebhook } from "../../lib/applications/destination.ts";
+import { type Destination, isWebhook } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
-import { isSuspended } from "../../lib/delivery/destination-health.ts";
+import { isSuspended } from "../../lib/delivery/target.ts";
 import { overlapEnd } from "../../lib/delivery/webhook-secret.ts";
 import { type Instant, isoTime } from "../../lib/entitlements/time.ts";
 import type { QueueHealth } from "../../lib/queues/health.ts";

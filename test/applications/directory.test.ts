@@ -1,5 +1,8 @@
-import type { Application, ApplicationDirectory } from "../../lib/applications/application.ts";
-import { createApplicationDirectory } from "../../lib/applications/directory.ts";
+import {
+  createApplicationDirectory,
+  type Application,
+  type ApplicationDirectory,
+} from "../../lib/applications/application.ts";
 import { STORES } from "../../lib/contract/schemas.ts";
 import { applicationId, type ApplicationId } from "../../lib/identifiers.ts";
 import { anApplication, inBothStores } from "../../testing/support/application.ts";
@@ -27,7 +30,6 @@ const setUp = (applications: Application[], names: Record<string, ApplicationId>
     },
     applicationOf: async ({ bundleOrPackage }) => world.registered.get(bundleOrPackage) ?? null,
     now: () => world.now,
-    maximumAgeMilliseconds: 60_000,
   });
   return { world, directory };
 };

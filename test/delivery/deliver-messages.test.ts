@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import type { Destination } from "../../lib/applications/destination.ts";
+import type { Destination } from "../../lib/applications/application.ts";
 import type { WaitingRequest } from "../../lib/customers/notifications/store-request.ts";
 import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
 import { MESSAGES_AT_ONCE } from "../../lib/delivery/target.ts";

@@ -1,14 +1,14 @@
 import { v7 as uuid } from "uuid";
-import { isWebhook } from "../../lib/applications/destination.ts";
+import { isWebhook } from "../../lib/applications/application.ts";
 import {
   deliverMessages,
   type DeliveryReport,
   type DeliveryRun,
 } from "../../lib/delivery/deliver-messages.ts";
-import { createSender } from "../../lib/delivery/webhook/webhook.ts";
-import { signedWebhook } from "../../lib/delivery/webhook/webhook-signature.ts";
+import { createSender, signedWebhook } from "../../lib/delivery/webhook.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
+import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 import type { TestTable } from "../../testing/support/table/table.ts";
 import type { ToldWorld } from "../../testing/support/world.ts";
@@ -36,6 +36,10 @@ export const delivererOf =
               ),
             ),
           ),
+        forwarding: {
+          queue: createForwardQueue(table),
+          send: () => Promise.reject(new Error("not asked for")),
+        },
         newWorker: uuid,
         now,
         wait: async (milliseconds) => void (clock.now += milliseconds),

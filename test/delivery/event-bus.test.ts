@@ -3,8 +3,7 @@ import { createServer as createHttpsServer } from "node:https";
 import type { Server } from "node:net";
 import { EventBridgeClient, type EventBridgeClientConfig } from "@aws-sdk/client-eventbridge";
 import { sendToEventBus } from "../../lib/delivery/event-bus.ts";
-import type { Message } from "../../lib/delivery/message.ts";
-import { failedBecause, type SendOutcome } from "../../lib/delivery/send-outcome.ts";
+import { failedBecause, type Message, type SendOutcome } from "../../lib/delivery/message.ts";
 import { BUS, closedPort, DELIVERED, failedWith, listening, sendFromProcess } from "./sending.ts";
 import { makeAuthority } from "./webhook/tls-certificates.ts";
 

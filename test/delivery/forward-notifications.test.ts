@@ -1,11 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
-import type { Application } from "../../lib/applications/application.ts";
-import type { Destination } from "../../lib/applications/destination.ts";
-import { ALLOWS_NONE } from "../../lib/delivery/allowed-destinations.ts";
+import type { Application, Destination } from "../../lib/applications/application.ts";
+import { ALLOWS_NONE } from "../../lib/delivery/addresses.ts";
 import { MESSAGES_AT_ONCE } from "../../lib/delivery/target.ts";
-import type { SentNotification } from "../../lib/delivery/forward-queue.ts";
-import { createSender, type SenderOptions } from "../../lib/delivery/webhook/webhook.ts";
+import type { SentNotification } from "../../lib/delivery/delivery-queue.ts";
+import { createSender, type SenderOptions } from "../../lib/delivery/webhook.ts";
 import { DAY, HOUR, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createForwardQueue } from "../../lib/table/telling/forwards.ts";

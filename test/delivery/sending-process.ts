@@ -1,8 +1,7 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { sendToEventBus } from "../../lib/delivery/event-bus.ts";
-import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
-import { createSender } from "../../lib/delivery/webhook/webhook.ts";
-import { signedWebhook } from "../../lib/delivery/webhook/webhook-signature.ts";
+import type { SendOutcome } from "../../lib/delivery/message.ts";
+import { createSender, signedWebhook } from "../../lib/delivery/webhook.ts";
 import { BUS, MESSAGE, SECRETS, type SendingOrder } from "./sending.ts";
 
 // A process of its own: Node.js reads the certificates that it trusts once, at start, and the SDK knows an error of

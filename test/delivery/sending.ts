@@ -2,8 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import type { Message } from "../../lib/delivery/message.ts";
-import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
+import type { Message, SendOutcome } from "../../lib/delivery/message.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 
 export const BUS = "arn:aws:events:eu-west-1:123456789012:event-bus/entitlements";

@@ -5,7 +5,7 @@ import { MINUTE } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
 import { readChanges } from "../../lib/telling/read-changes.ts";
-import type { SendOutcome } from "../../lib/delivery/send-outcome.ts";
+import type { SendOutcome } from "../../lib/delivery/message.ts";
 import { createFeedTable } from "../../lib/table/telling/feed.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { DAY, NOW } from "../../testing/support/stores/purchases.ts";

@@ -17,7 +17,7 @@ import { startRoleGate } from "./table/role-gate.ts";
 import { createTestTable } from "./table/table.ts";
 import { v7 as uuid } from "uuid";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import { allowedDestinations } from "../../lib/delivery/allowed-destinations.ts";
+import { allowedDestinations } from "../../lib/delivery/addresses.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";

@@ -7,8 +7,8 @@ import {
   tellsChanges,
   type Application,
   type ApplicationDirectory,
+  type Destination,
 } from "../../lib/applications/application.ts";
-import type { Destination } from "../../lib/applications/destination.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { CLAIMS_PER_ACCOUNT, type FactStore } from "../../lib/customers/storing/fact-store.ts";
 import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";

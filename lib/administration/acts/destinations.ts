@@ -1,5 +1,4 @@
-import type { Application } from "../../applications/application.ts";
-import type { WebhookDestination } from "../../applications/destination.ts";
+import type { Application, WebhookDestination } from "../../applications/application.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { Audited } from "./audit.ts";
 import type { ApplicationId } from "../../identifiers.ts";

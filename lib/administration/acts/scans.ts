@@ -1,5 +1,8 @@
-import { tellsChanges, type Application } from "../../applications/application.ts";
-import { DIRECTORY_AGE_MILLISECONDS } from "../../applications/directory.ts";
+import {
+  tellsChanges,
+  DIRECTORY_AGE_MILLISECONDS,
+  type Application,
+} from "../../applications/application.ts";
 import { SECOND } from "../../duration.ts";
 import { holdingsOf, sameHoldings } from "../../entitlements/holdings.ts";
 import type { Instant } from "../../entitlements/time.ts";

@@ -1,5 +1,4 @@
-import type { Application } from "../../applications/application.ts";
-import { isWebhook } from "../../applications/destination.ts";
+import { isWebhook, type Application } from "../../applications/application.ts";
 import {
   ANDROID_STORE_FIELDS,
   APPLICATION_FIELDS,

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import type { Destination } from "../../applications/destination.ts";
-import { isForwardedHere } from "../../applications/application.ts";
+import { isForwardedHere, type Destination } from "../../applications/application.ts";
 import {
   ANDROID_STORE_FIELDS,
   APPLICATION_FIELDS,

@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { Field, Fields, ValueOf, IosStoreNotifications } from "../../applications/fields.ts";
-import { ALLOWS_NONE, type AllowsDestination } from "../../delivery/allowed-destinations.ts";
-import { checkDestinationUrl } from "../../delivery/webhook/destination-url.ts";
+import { ALLOWS_NONE, checkDestinationUrl, type AllowsDestination } from "../../delivery/addresses.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../duration.ts";
 import { parsePeriod, type Period } from "../../entitlements/time.ts";
 import type { AndroidStoreCredential } from "../../stores/android-store/credentials.ts";

@@ -3,13 +3,8 @@ import { once } from "../../once.ts";
 import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { unansweredBecause } from "../../unanswered.ts";
-import {
-  boundedRetry,
-  credentialRejected,
-  retryTime,
-  unavailable,
-  type StoreFailure,
-} from "../store-client.ts";
+import { retryTime } from "../../pause.ts";
+import { credentialRejected, unavailable, type StoreFailure } from "../store-client.ts";
 
 /**
  * - `rejected`: the store does not know the token, or the token is of another kind, product or package.
@@ -113,7 +108,7 @@ const answeredTo = (error: unknown, now: Instant): Answered | null | undefined =
     reason: WORD.test(reason) ? reason : null,
     location,
     message,
-    retryAt: boundedRetry(retryTime(response.headers.get("retry-after"), now), now, LONGEST_WAIT),
+    retryAt: retryTime(response.headers.get("retry-after"), now, LONGEST_WAIT),
   };
 };
 

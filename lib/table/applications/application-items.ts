@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Destination } from "../../applications/destination.ts";
+import type { Destination } from "../../applications/application.ts";
 import {
   ANDROID_STORE_FIELDS,
   APPLICATION_FIELDS,

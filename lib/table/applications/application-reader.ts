@@ -3,8 +3,7 @@ import type {
   StoredApplication,
   StoreRegistration,
 } from "../../administration/acts/apply.ts";
-import type { Application, StoreReference } from "../../applications/application.ts";
-import type { ApplicationLoader } from "../../applications/directory.ts";
+import type { Application, StoreReference, ApplicationLoader } from "../../applications/application.ts";
 import { APPLICATION_FIELDS, withDefaults } from "../../applications/fields.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import { once } from "../../once.ts";

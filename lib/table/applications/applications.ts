@@ -1,7 +1,6 @@
 import type { ApplicationStore } from "../../administration/acts/apply.ts";
 import type { DestinationTable } from "../../administration/acts/destinations.ts";
-import type { Application } from "../../applications/application.ts";
-import { isWebhook } from "../../applications/destination.ts";
+import { isWebhook, type Application } from "../../applications/application.ts";
 import {
   ANDROID_STORE_FIELDS,
   APPLICATION_FIELDS,

@@ -1,4 +1,4 @@
-import type { Destination } from "../../applications/destination.ts";
+import type { Destination } from "../../applications/application.ts";
 import { chunks } from "../../chunks.ts";
 import { DAY } from "../../duration.ts";
 import { applicationId, type ApplicationId } from "../../identifiers.ts";

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import type { MessageType } from "../../contract/messages.ts";
 import type { ResendTable, ToldVersion } from "../../administration/acts/resend.ts";
 import { requestEnd, type StoreRequestQueue } from "../../customers/notifications/store-request.ts";
 import type {
@@ -7,7 +8,6 @@ import type {
   DestinationReference,
   RequestDelivery,
 } from "../../delivery/delivery-queue.ts";
-import { STORE_REQUEST } from "../../delivery/message.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import { HEALTHY } from "../../queues/health.ts";
@@ -169,7 +169,8 @@ export const createResendTable = (table: Table): ResendTable => ({
 export const createStoreRequestQueue = (table: Table): StoreRequestQueue => ({
   add: async (application, destinations, request) => {
     const { identifier, askedAt, data } = request;
-    const message = { identifier, type: STORE_REQUEST, timestamp: askedAt, data };
+    const type = "store.request" satisfies MessageType;
+    const message = { identifier, type, timestamp: askedAt, data };
     const delivery = { message, until: requestEnd(request) };
     // Only one that waits already needs no put: after a conflict with a transaction, the request would be lost.
     const add = (destination: string) =>

@@ -4,7 +4,7 @@ import {
   type Forward,
   type ForwardQueue,
   type ForwardReference,
-} from "../../delivery/forward-queue.ts";
+} from "../../delivery/delivery-queue.ts";
 import { once } from "../../once.ts";
 import { present } from "../dynamodb/conditions.ts";
 import { firstKnownItems } from "../dynamodb/reads.ts";

@@ -1,5 +1,4 @@
-import type { AndroidStoreConfiguration } from "../../../lib/applications/application.ts";
-import type { Destination } from "../../../lib/applications/destination.ts";
+import type { AndroidStoreConfiguration, Destination } from "../../../lib/applications/application.ts";
 import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
 import { packageInEnvironment } from "../../../lib/customers/asking/store-in-environment.ts";
 import {

@@ -1,9 +1,5 @@
 import type { LookupOptions } from "node:dns";
-import {
-  createCheckedLookup,
-  lookupName,
-  type NameLookup,
-} from "../../../lib/delivery/webhook/checked-lookup.ts";
+import { createCheckedLookup, lookupName, type NameLookup } from "../../../lib/delivery/addresses.ts";
 
 const PUBLIC = "8.8.8.8";
 const PUBLIC_IPV6 = "2606:4700::1111";

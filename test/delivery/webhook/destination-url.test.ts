@@ -1,4 +1,4 @@
-import { checkDestinationUrl } from "../../../lib/delivery/webhook/destination-url.ts";
+import { checkDestinationUrl } from "../../../lib/delivery/addresses.ts";
 
 const LONGEST = `https://api.example.com/${"a".repeat(2_048 - "https://api.example.com/".length)}`;
 

@@ -1,9 +1,8 @@
 import { Agent } from "node:http";
 import { createServer, type Socket } from "node:net";
-import type { NameLookup } from "../../../lib/delivery/webhook/checked-lookup.ts";
-import { failedBecause, type SendOutcome } from "../../../lib/delivery/send-outcome.ts";
-import { post } from "../../../lib/delivery/webhook/post.ts";
-import { CONNECTIONS_PER_HOST, createSender } from "../../../lib/delivery/webhook/webhook.ts";
+import type { NameLookup } from "../../../lib/delivery/addresses.ts";
+import { failedBecause, type SendOutcome } from "../../../lib/delivery/message.ts";
+import { post, CONNECTIONS_PER_HOST, createSender } from "../../../lib/delivery/webhook.ts";
 import { closedPort, DELIVERED, failedWith, GONE, listening } from "../sending.ts";
 
 const listen = listening();

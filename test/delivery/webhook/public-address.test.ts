@@ -1,4 +1,4 @@
-import { isPublicAddress } from "../../../lib/delivery/webhook/public-address.ts";
+import { isPublicAddress } from "../../../lib/delivery/addresses.ts";
 
 test.each([
   ["8.8.8.8", "IPv4 unicast"],

@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import type { Message } from "../../../lib/delivery/message.ts";
 import { secretText } from "../../../lib/delivery/webhook-secret.ts";
-import { signedWebhook } from "../../../lib/delivery/webhook/webhook-signature.ts";
+import { signedWebhook } from "../../../lib/delivery/webhook.ts";
 
 const OLD = Buffer.alloc(32, 1);
 const NEW = Buffer.alloc(32, 2);

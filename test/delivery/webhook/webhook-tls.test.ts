@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
-import { failedBecause, type SendOutcome } from "../../../lib/delivery/send-outcome.ts";
+import { failedBecause, type SendOutcome } from "../../../lib/delivery/message.ts";
 import { DAY } from "../../../lib/duration.ts";
 import { DELIVERED, listening, sendFromProcess } from "../sending.ts";
 import { makeAuthority, type ServerCertificate } from "./tls-certificates.ts";

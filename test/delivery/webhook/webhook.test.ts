@@ -1,11 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Webhook } from "standardwebhooks";
-import type { Message } from "../../../lib/delivery/message.ts";
-import { failedBecause, type SendOutcome } from "../../../lib/delivery/send-outcome.ts";
+import { failedBecause, type Message, type SendOutcome } from "../../../lib/delivery/message.ts";
 import { secretText } from "../../../lib/delivery/webhook-secret.ts";
-import { CONNECTIONS_PER_HOST, createSender, retryTime } from "../../../lib/delivery/webhook/webhook.ts";
-import { signedWebhook } from "../../../lib/delivery/webhook/webhook-signature.ts";
+import { CONNECTIONS_PER_HOST, createSender, signedWebhook } from "../../../lib/delivery/webhook.ts";
 import { DAY, SECOND } from "../../../lib/duration.ts";
+import { retryTime } from "../../../lib/pause.ts";
 import { DELIVERED, failedWith, GONE, listening, SECRETS } from "../sending.ts";
 
 const listen = listening();
@@ -97,31 +96,30 @@ test.each<[status: number, retryAfter: string | null, outcome: SendOutcome]>([
 const NOON = Date.UTC(2026, 0, 15, 12);
 
 test.each([
-  ["1", NOON + SECOND],
+  ["0", NOON + SECOND],
   ["120", NOON + 120 * SECOND],
   ["86400", NOON + DAY],
   ["86401", NOON + DAY],
   ["9".repeat(400), NOON + DAY],
+  ["Thu, 15 Jan 2026 11:59:59 GMT", NOON + SECOND],
   ["Thu, 15 Jan 2026 12:00:30 GMT", NOON + 30 * SECOND],
   ["Thu, 15 Jan 2099 12:00:00 GMT", NOON + DAY],
 ])("%s is a later time, at most a day ahead", (header, time) => {
-  expect(retryTime(header, NOON)).toBe(time);
+  expect(retryTime(header, NOON, DAY)).toBe(time);
 });
 
 test.each([
   undefined,
   "",
-  "0",
   "-5",
   "1.5",
   "1e9",
   "soon",
-  "Thu, 15 Jan 2026 11:59:59 GMT",
   "Thu, 99 Jan 2026 12:00:30 GMT",
   "2026-01-15T12:00:30Z",
   "Thu Jan 15 12:00:30 2026",
-])("%s names no later time", (header) => {
-  expect(retryTime(header, NOON)).toBeNull();
+])("%s names no time", (header) => {
+  expect(retryTime(header, NOON, DAY)).toBeNull();
 });
 
 test.each([301, 302, 303, 307, 308])("%i: a redirect is a failure and is not followed", async (status) => {

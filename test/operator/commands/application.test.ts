@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { v4 as uuid } from "uuid";
 import { parse } from "yaml";
-import { GONE, pausesOf } from "../../../lib/delivery/destination-health.ts";
+import { GONE, pausesOf } from "../../../lib/delivery/target.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";

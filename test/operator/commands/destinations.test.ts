@@ -1,7 +1,7 @@
 import { HOUR } from "../../../lib/duration.ts";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import { afterFailure, HEALTHY, type QueueHealth } from "../../../lib/queues/health.ts";
-import { GONE, pausesOf } from "../../../lib/delivery/destination-health.ts";
+import { GONE, pausesOf } from "../../../lib/delivery/target.ts";
 import { OVERLAP_MILLISECONDS, secretText, signingSecrets } from "../../../lib/delivery/webhook-secret.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, MASTER, withOperator, type ToldApplication } from "../telling-world.ts";

@@ -3,7 +3,8 @@ import { parseJson } from "../../../bounded-text.ts";
 import { HOUR } from "../../../duration.ts";
 import type { Instant } from "../../../entitlements/time.ts";
 import { once } from "../../../once.ts";
-import { boundedRetry, retryTime, unavailable, type StoreFailure } from "../../store-client.ts";
+import { retryTime } from "../../../pause.ts";
+import { unavailable, type StoreFailure } from "../../store-client.ts";
 
 /** `unknown`: the App Store knows no such transaction of this app in this environment. */
 export type Failure = StoreFailure<"unknown">;
@@ -52,16 +53,6 @@ const errorBody = once(() =>
 /** Longest wait that the store can ask for. */
 const LONGEST_WAIT = HOUR;
 
-/**
- * Time that `Retry-After` names. Apple writes milliseconds since 1970.
- *
- * @see https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits
- */
-const namedTime = (header: string | null, now: Instant): Instant | null => {
-  const time = header !== null && /^\d{12,}$/.test(header) ? Number(header) : retryTime(header, now);
-  return boundedRetry(time, now, LONGEST_WAIT);
-};
-
 /** An identifier that no transaction has. */
 export const impossibleTransaction: Failure = {
   outcome: "unknown",
@@ -88,6 +79,6 @@ export const failureOf = (
   const forbidden = status === 403 && (code !== null || (word !== null && PERMISSION.test(word)));
   const outcome = status === 401 || forbidden ? "credential-rejected" : (known ?? "unavailable");
   return outcome === "unavailable"
-    ? unavailable(reason, status, namedTime(retryAfter, now))
+    ? unavailable(reason, status, retryTime(retryAfter, now, LONGEST_WAIT))
     : { outcome, status, reason };
 };

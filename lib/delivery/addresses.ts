@@ -1,0 +1,140 @@
+import { ADDRCONFIG, type LookupAddress } from "node:dns";
+import { lookup as lookUp } from "node:dns/promises";
+import { isIP, type LookupFunction } from "node:net";
+import { callbackify } from "node:util";
+import ipaddr from "ipaddr.js";
+
+/** Whether a webhook may have this URL although it is plain HTTP, or its address is not public. */
+export type AllowsDestination = (url: string) => boolean;
+
+export const ALLOWS_NONE: AllowsDestination = () => false;
+
+/** Reads a local run's `DESTINATIONS`: `any`, or origins with commas between them. Unset, as when deployed: none. */
+export const allowedDestinations = (variable: string | undefined): AllowsDestination => {
+  if (variable === undefined) return ALLOWS_NONE;
+  const origins = new Set(variable.split(","));
+  return (url) => origins.has("any") || origins.has(URL.parse(url)?.origin ?? "");
+};
+
+const ipv4Of = (bytes: readonly number[]): string => bytes.join(".");
+
+/**
+ * IPv4 addresses embedded in an IPv6 address, by its range: a gateway on the way may deliver to them.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.2 mapped
+ * @see https://www.rfc-editor.org/rfc/rfc6052#section-2.2 NAT64; the prefix for local use (RFC 8215) is not public
+ * @see https://www.rfc-editor.org/rfc/rfc3056#section-2 6to4
+ * @see https://www.rfc-editor.org/rfc/rfc4380#section-4 Teredo: the server, and the client with its bits inverted
+ */
+const WRAPPED: Readonly<Record<string, (bytes: readonly number[]) => readonly string[]>> = {
+  ipv4Mapped: (bytes) => [ipv4Of(bytes.slice(12))],
+  rfc6052: (bytes) => (bytes[5] === 0 ? [ipv4Of(bytes.slice(12))] : []),
+  "6to4": (bytes) => [ipv4Of(bytes.slice(2, 6))],
+  teredo: (bytes) => [ipv4Of(bytes.slice(4, 8)), ipv4Of(bytes.slice(12).map((byte) => byte ^ 0xff))],
+};
+
+/** IANA has allocated only 2000::/3 for unicast on the internet. */
+const isGlobalUnicast = ([first = 0]: readonly number[]): boolean => first >> 5 === 1;
+
+/** An IPv6 address in purely hexadecimal notation: `ipaddr.js` reads `::8.8.8.8` as the mapped `::ffff:8.8.8.8`. */
+const hexadecimal = (address: string): string | undefined =>
+  URL.parse(`http://[${address}]`)?.hostname.slice(1, -1);
+
+/**
+ * Whether an address is on the public internet. An IPv6 address that embeds IPv4 addresses is public if those are.
+ *
+ * @see https://www.iana.org/assignments/iana-ipv6-special-registry
+ */
+export const isPublicAddress = (address: string): boolean => {
+  const family = isIP(address);
+  const text = family === 6 ? hexadecimal(address) : address;
+  if (family === 0 || text === undefined) return false;
+  const parsed = ipaddr.parse(text);
+  const [bytes, range] = [parsed.toByteArray(), parsed.range()];
+  if (range === "unicast") return family === 4 || isGlobalUnicast(bytes);
+  const wrapped = WRAPPED[range]?.(bytes) ?? [];
+  return wrapped.length > 0 && wrapped.every(isPublicAddress);
+};
+
+const LONGEST_URL_CHARACTERS = 2_048;
+
+/** An at sign in the authority, also of an empty user name, which `URL` leaves out. */
+const USER_INFORMATION = /^[^:]*:[\s/\\]*[^/?#\\]*@/;
+
+/**
+ * Why a URL cannot be a destination, as a sentence; null: it can. The addresses of its host are checked at each
+ * attempt. `URL` normalizes every notation of an IPv4 address.
+ */
+export const checkDestinationUrl = (
+  text: string,
+  allowsDestination: AllowsDestination = ALLOWS_NONE,
+): string | null => {
+  if (text.length > LONGEST_URL_CHARACTERS) return "The URL is longer than 2,048 characters.";
+  const url = URL.parse(text);
+  if (url === null) return "The URL cannot be parsed.";
+  const isAllowed = allowsDestination(text);
+  if (url.protocol !== "https:" && !(isAllowed && url.protocol === "http:"))
+    return "The URL must begin with https://.";
+  if (USER_INFORMATION.test(text)) return "The URL must not hold a user name or password.";
+  if (text.includes("#")) return "The URL must not have a fragment.";
+  if (isAllowed) return null;
+  // An IPv6 literal without its brackets.
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (/(^|\.)localhost\.?$/.test(host)) return "The URL must not name localhost.";
+  if (isIP(host) !== 0 && !isPublicAddress(host)) return "The URL's address is not public.";
+  return null;
+};
+
+/** All addresses of a name. Rejects where it has none. */
+export type NameLookup = (name: string) => Promise<readonly string[]>;
+
+/** The system's resolver, called as Node.js calls it for a connection. */
+export const lookupName: NameLookup = async (name) =>
+  (await lookUp(name, { all: true, hints: ADDRCONFIG })).map(({ address }) => address);
+
+/** No connection was tried: the name does not resolve (`name`), or not to public addresses alone (`address`). */
+export class LookupError extends Error {
+  override readonly name = "LookupError";
+  readonly reason: "address" | "name";
+
+  constructor(reason: "address" | "name") {
+    super(`The lookup failed: ${reason}.`);
+    this.reason = reason;
+  }
+}
+
+/** Shares a lookup in flight: one slow name would occupy the few threads of the system's resolver. */
+const shared = (lookup: NameLookup): NameLookup => {
+  const underWay = new Map<string, Promise<readonly string[]>>();
+  const start = (name: string): Promise<readonly string[]> => {
+    const started = Promise.resolve(name)
+      .then(lookup)
+      .finally(() => underWay.delete(name));
+    underWay.set(name, started);
+    return started;
+  };
+  return (name) => underWay.get(name) ?? start(name);
+};
+
+/**
+ * A `lookup` for `net.connect`: nothing changes between the check and the connection. A name is refused if one of its
+ * addresses is not public, as each may be used.
+ */
+export const createCheckedLookup = (find: NameLookup, isAnyAddressAllowed: boolean): LookupFunction => {
+  const lookup = shared(find);
+  const addressesOf = async (name: string): Promise<readonly [LookupAddress, ...LookupAddress[]]> => {
+    const addresses = await lookup(name).catch((): readonly string[] => []);
+    const [first, ...others] = addresses.map((address) => ({ address, family: isIP(address) }));
+    if (first === undefined) throw new LookupError("name");
+    if (!isAnyAddressAllowed && !addresses.every(isPublicAddress)) throw new LookupError("address");
+    return [first, ...others];
+  };
+
+  const findAddresses = callbackify(addressesOf);
+  return (name, { all }, callback) =>
+    findAddresses(name, (error, addresses) => {
+      if (error !== null) callback(error, []);
+      else if (all === true) callback(null, [...addresses]);
+      else callback(null, addresses[0].address, addresses[0].family);
+    });
+};
