@@ -3,7 +3,7 @@ import type { ApplicationId } from "../lib/identifiers.ts";
 import type { Key } from "../lib/table/dynamodb/key.ts";
 import { now } from "./environment/configuration.ts";
 import { askDuePurchases, type AskReport, type AskRun } from "../lib/customers/asking/ask-due-purchases.ts";
-import type { SweepReport } from "../lib/customers/notifications/sweep.ts";
+import type { SweepReport } from "../lib/customers/sweep.ts";
 import type { Store } from "../lib/contract/schemas.ts";
 import { type Instant, isoTime } from "../lib/entitlements/time.ts";
 import { logger } from "./observability/logger.ts";

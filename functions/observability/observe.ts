@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Store } from "../../lib/contract/schemas.ts";
 import type { ApplicationId } from "../../lib/identifiers.ts";
-import type { ReceivedNotification } from "../../lib/customers/notifications/notification-use.ts";
+import type { ReceivedNotification } from "../../lib/customers/notifications.ts";
 import type { UngrantedProduct } from "../../lib/entitlements/catalog.ts";
 import type { Failure } from "../../lib/stores/android-store/failure.ts";
 import type { PushTokenRejection, PushTokenVerifier } from "../../lib/stores/android-store/push-token.ts";

@@ -1,4 +1,4 @@
-import { watchNotifications } from "../../lib/customers/notifications/notification-log.ts";
+import { watchNotifications } from "../../lib/customers/notifications.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { createNotificationTimes } from "../../lib/table/queues/notifications.ts";
 import { now } from "../environment/configuration.ts";

@@ -1,5 +1,5 @@
 import type { IosStoreCustomers } from "../../lib/customers/ios-store-customers.ts";
-import type { IosStoreReception } from "../../lib/customers/receive-ios-store-notification.ts";
+import type { IosStoreReception, IosStoreSweep } from "../../lib/customers/receive-ios-store-notification.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import type { AppleAccess } from "../environment/stores.ts";
 import { observedAppStore, observedVerifier } from "../observability/observe.ts";
@@ -15,7 +15,6 @@ import {
 } from "./service.ts";
 import { askApple } from "../../lib/customers/asking/ask-apple.ts";
 import type { AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
-import type { IosStoreSweep } from "../../lib/customers/sweep-ios-store-notifications.ts";
 import {
   type AppStoreServer,
   createAppStoreServer,

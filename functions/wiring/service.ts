@@ -12,16 +12,16 @@ import { customerId } from "../../lib/identifiers.ts";
 import { pause } from "../../lib/pause.ts";
 import { bury, writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
-import type { AccountReading } from "../../lib/customers/read-account-entitlements.ts";
+import type { AccountReading } from "../../lib/customers/customer-answers.ts";
 import type { AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
-import type { SweepRun } from "../../lib/customers/notifications/sweep.ts";
+import type { SweepRun } from "../../lib/customers/sweep.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import { createNotificationTimes, createWatermarks } from "../../lib/table/queues/notifications.ts";
 import type { IosStoreReception } from "../../lib/customers/receive-ios-store-notification.ts";
 import { forwardableType } from "../../lib/delivery/delivery-queue.ts";
 import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
 import type { SentBody } from "../http/read-request.ts";
-import { createNotificationLog } from "../../lib/customers/notifications/notification-log.ts";
+import { createNotificationLog } from "../../lib/customers/notifications.ts";
 import { createStoreRequestQueue } from "../../lib/table/telling/delivery-queue.ts";
 
 /** Each function composes only its own use cases from it, so that its bundle holds nothing else. */

@@ -14,14 +14,14 @@ import type {
   PushTokenVerifier,
 } from "../stores/android-store/push-token.ts";
 import { selecting } from "../stores/android-store/reading.ts";
-import { androidStoreConfigurationOf, applicationOfStore } from "./application-of.ts";
-import { packageInEnvironment } from "./asking/store-in-environment.ts";
+import { androidStoreConfigurationOf, applicationOfStore, packageInEnvironment } from "./application-of.ts";
 import {
   failNotification,
   storeNotified,
   type NotificationUse,
   type Reception,
-} from "./notifications/notification-use.ts";
+  passOn,
+} from "./notifications.ts";
 import {
   lookUpVoided,
   sourceOf,
@@ -31,7 +31,6 @@ import {
   type AndroidStorePurchases,
   type PackageContext,
 } from "./storing/store-android-store-purchase.ts";
-import { passOn } from "./notifications/store-request.ts";
 
 export interface AndroidStoreReception extends AndroidStorePurchases, Reception {
   readonly directory: ApplicationDirectory;
@@ -160,7 +159,7 @@ export const receiveAndroidStoreNotification = async (
   reception: AndroidStoreReception,
   { request, authorization, address }: AndroidStorePush,
 ): Promise<NotificationResponse> => {
-  const failed = (type: string | null) => failNotification(reception.onReceived, ANSWERED, type);
+  const failed = (type: string | null) => failNotification(reception, ANSWERED, type);
   const claims = await claimsOf(reception, authorization).catch(failed(null));
   const notification = readNotification(request.message.data ?? "");
   const type = notification?.type ?? null;

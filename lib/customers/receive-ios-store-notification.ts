@@ -1,4 +1,10 @@
-import { forwardsTo, type Application, type IosStoreConfiguration } from "../applications/application.ts";
+import {
+  forwardsTo,
+  isForwardedHere,
+  type Application,
+  type IosStoreConfiguration,
+} from "../applications/application.ts";
+import { chunks } from "../chunks.ts";
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { IosStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
@@ -6,6 +12,7 @@ import type { ApplicationId } from "../identifiers.ts";
 import { checkAppTransactionClaims } from "../stores/ios-store/app-transaction.ts";
 import { questionIn, type Notification, type NotificationParts } from "../stores/ios-store/notification.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
+import type { AppStoreServer } from "../stores/ios-store/server-api/app-store-server.ts";
 import { isForgery } from "../stores/ios-store/signatures/verdict.ts";
 import { applicationOfStore, iosStoreConfigurationOf } from "./application-of.ts";
 import { appStoreTrust, type IosStoreCustomers } from "./ios-store-customers.ts";
@@ -14,10 +21,11 @@ import {
   storeNotified,
   type NotificationUse,
   type Reception,
-} from "./notifications/notification-use.ts";
+  passOn,
+} from "./notifications.ts";
 import { storeFacts } from "./storing/store-facts.ts";
-import { passOn } from "./notifications/store-request.ts";
 import { iosStoreFacts, type VerifiedFacts } from "./storing/verified-facts.ts";
+import { sweepApplications, type ReadPeriod, type SweepReport, type SweepRun } from "./sweep.ts";
 
 export interface IosStoreReception extends IosStoreCustomers, Reception {
   /** Queues the notification, as it came, for the service that takes the bundle's. Unset: none does. */
@@ -116,7 +124,7 @@ export const receiveIosStoreNotification = async (
   ports: IosStoreReception,
   { signedPayload }: IosStoreNotificationRequest,
 ): Promise<NotificationResponse> => {
-  const failed = (type: string | null) => failNotification(ports.onReceived, ANSWERED, type);
+  const failed = (type: string | null) => failNotification(ports, ANSWERED, type);
   const moment = ports.now();
   const verdict = await ports.verifier.verifyNotification(signedPayload, appStoreTrust(ports), moment);
   if (verdict.outcome === "rejected") {
@@ -128,4 +136,52 @@ export const receiveIosStoreNotification = async (
   const outcome = await receive(ports, verdict.payload, moment).catch(failed(type));
   ports.onReceived({ outcome, type });
   return {};
+};
+
+export interface IosStoreSweep extends IosStoreReception, SweepRun {
+  readonly directory: IosStoreReception["directory"];
+  readonly appStore: AppStoreServer;
+}
+
+/** Uses a notification as if it had been delivered. One that is refused would be refused again. */
+const useNotification = async (sweep: IosStoreSweep, signedPayload: string): Promise<void> => {
+  try {
+    await receiveIosStoreNotification(sweep, { signedPayload });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === "STORE_UNAVAILABLE") throw error;
+  }
+};
+
+/** Few: they may be of one person, whose writes conflict. */
+const USED_TOGETHER = 4;
+
+/**
+ * Uses Apple's history of notifications as if they had been delivered: of every bundle with a key the undelivered ones,
+ * or all where another service forwards.
+ *
+ * @param until no period begins, and no page is read, from this moment on
+ */
+export const sweepIosStoreNotifications = async (
+  sweep: IosStoreSweep,
+  until: Instant,
+): Promise<SweepReport> => {
+  const read: ReadPeriod = async (application, { bundleOrPackage, environment }, period) => {
+    let found = 0;
+    const bundle = iosStoreConfigurationOf(application, bundleOrPackage);
+    if (bundle.serverApi === null || environment === "xcode") return { outcome: "read", found };
+    const app = { bundleIdentifier: bundleOrPackage, environment, key: bundle.serverApi };
+    const asked = { ...period, onlyFailures: !isForwardedHere(bundle) };
+    let page: string | null = null;
+    do {
+      if (sweep.now() >= until) return { outcome: "stopped", found };
+      const answer = await sweep.appStore.notificationHistory(app, asked, page);
+      if (answer.outcome !== "answered") return { outcome: "stopped", found };
+      for (const some of chunks(answer.content.signedPayloads, USED_TOGETHER))
+        await Promise.all(some.map(async (signedPayload) => useNotification(sweep, signedPayload)));
+      found += answer.content.signedPayloads.length;
+      page = answer.content.next;
+    } while (page !== null);
+    return { outcome: "read", found };
+  };
+  return sweepApplications(sweep, "ios-store", read, until);
 };

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import type { Destination } from "../../lib/applications/application.ts";
-import type { WaitingRequest } from "../../lib/customers/notifications/store-request.ts";
+import type { WaitingRequest } from "../../lib/customers/notifications.ts";
 import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
 import { MESSAGES_AT_ONCE } from "../../lib/delivery/target.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../lib/duration.ts";

@@ -1,7 +1,7 @@
 import type { Application } from "../../applications/application.ts";
 import type { CustomerTable } from "../../customers/storing/customer-table.ts";
 import type { StoredCustomer, StoredPurchase } from "../../customers/storing/records.ts";
-import type { StoreInEnvironment } from "../../customers/asking/store-in-environment.ts";
+import type { StoreInEnvironment } from "../../customers/application-of.ts";
 import type { AskQueues } from "../../customers/asking/ask-queue.ts";
 import { bundleOrPackageOf, queuedAsk, type AskSource } from "../../customers/asking/ask.ts";
 import { SECOND } from "../../duration.ts";

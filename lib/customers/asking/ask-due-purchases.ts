@@ -11,7 +11,7 @@ import { type DueAsk, type AskOutcome, askAfterFailure, type Said } from "./ask.
 import type { AskQueues, PauseReason } from "./ask-queue.ts";
 import type { CustomerTable } from "../storing/customer-table.ts";
 import type { StoredPurchase } from "../storing/records.ts";
-import { askQueuesOf, storeText, type StoreInEnvironment } from "./store-in-environment.ts";
+import { askQueuesOf, storeText, type StoreInEnvironment } from "../application-of.ts";
 
 export interface AskRun extends RunOfApplications<Application> {
   readonly store: Store;

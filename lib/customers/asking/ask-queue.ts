@@ -4,7 +4,7 @@ import type { QueueHealth } from "../../queues/health.ts";
 import type { Queue } from "../../queues/work-off.ts";
 import type { AskSource, DueAsk } from "./ask.ts";
 import type { StoredPurchase } from "../storing/records.ts";
-import type { StoreInEnvironment } from "./store-in-environment.ts";
+import type { StoreInEnvironment } from "../application-of.ts";
 
 export const PAUSE_REASONS = ["unavailable", "credential-rejected"] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];

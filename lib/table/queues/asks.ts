@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { PAUSE_REASONS, type AskQueues } from "../../customers/asking/ask-queue.ts";
 import { bundleOrPackageOf, KEPT_AFTER_DUE, type DueAsk } from "../../customers/asking/ask.ts";
-import type { StoreInEnvironment } from "../../customers/asking/store-in-environment.ts";
+import type { StoreInEnvironment } from "../../customers/application-of.ts";
 import type { NextAsk } from "../../entitlements/next-ask.ts";
 import type { PurchaseReference } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";

@@ -4,8 +4,8 @@ import {
   STEP_MILLISECONDS,
   type LastNotification,
   type NotificationTimes,
-} from "../../customers/notifications/notification-log.ts";
-import type { Watermarks } from "../../customers/notifications/sweep.ts";
+} from "../../customers/notifications.ts";
+import type { Watermarks } from "../../customers/sweep.ts";
 import { once } from "../../once.ts";
 import { absentOrAtMost } from "../dynamodb/conditions.ts";
 import { queryItems, readItem } from "../dynamodb/reads.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { MessageType } from "../../contract/messages.ts";
 import type { ResendTable, ToldVersion } from "../../administration/acts/resend.ts";
-import { requestEnd, type StoreRequestQueue } from "../../customers/notifications/store-request.ts";
+import { requestEnd, type StoreRequestQueue } from "../../customers/notifications.ts";
 import type {
   Delivery,
   DeliveryQueue,

@@ -1,12 +1,9 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../../lib/applications/application.ts";
-import type { StoreInEnvironment } from "../../../lib/customers/asking/store-in-environment.ts";
+import type { StoreInEnvironment } from "../../../lib/customers/application-of.ts";
 import { DAY, MINUTE } from "../../../lib/duration.ts";
 import type { Environment } from "../../../lib/contract/schemas.ts";
-import {
-  createNotificationLog,
-  watchNotifications,
-} from "../../../lib/customers/notifications/notification-log.ts";
+import { createNotificationLog, watchNotifications } from "../../../lib/customers/notifications.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import { createNotificationTimes } from "../../../lib/table/queues/notifications.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";

@@ -3,7 +3,7 @@ import {
   linkIosStoreCustomer,
   synchronizeIosStorePurchases,
 } from "../../../lib/customers/ios-store-customers.ts";
-import type { ReceivedNotification } from "../../../lib/customers/notifications/notification-use.ts";
+import type { ReceivedNotification } from "../../../lib/customers/notifications.ts";
 import {
   receiveIosStoreNotification,
   type IosStoreReception,

@@ -1,7 +1,7 @@
 import type { Application } from "../../../lib/applications/application.ts";
 import type { IosStoreNotifications } from "../../../lib/applications/fields.ts";
 import { HOUR, MINUTE } from "../../../lib/duration.ts";
-import { sweepIosStoreNotifications } from "../../../lib/customers/sweep-ios-store-notifications.ts";
+import { sweepIosStoreNotifications } from "../../../lib/customers/receive-ios-store-notification.ts";
 import type {
   AppStoreServer,
   AskedNotifications,

@@ -1,6 +1,6 @@
 import type { Application, ApplicationDirectory } from "../../../lib/applications/application.ts";
 import type { FactStore } from "../../../lib/customers/storing/fact-store.ts";
-import type { ReceivedNotification } from "../../../lib/customers/notifications/notification-use.ts";
+import type { ReceivedNotification } from "../../../lib/customers/notifications.ts";
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
 import type { AndroidStore } from "../../../lib/stores/android-store/android-store.ts";

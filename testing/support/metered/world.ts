@@ -21,7 +21,7 @@ import { v7 as uuid } from "uuid";
 import type { Application } from "../../../lib/applications/application.ts";
 import type { Store } from "../../../lib/contract/schemas.ts";
 import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
-import { createNotificationLog } from "../../../lib/customers/notifications/notification-log.ts";
+import { createNotificationLog } from "../../../lib/customers/notifications.ts";
 import {
   receiveAndroidStoreNotification,
   type AndroidStoreReception,

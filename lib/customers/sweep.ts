@@ -1,10 +1,10 @@
-import type { Application } from "../../applications/application.ts";
-import type { Store } from "../../contract/schemas.ts";
-import { DAY, HOUR, MINUTE } from "../../duration.ts";
-import type { Instant } from "../../entitlements/time.ts";
-import { fromAnotherPlace } from "../../queues/turns.ts";
-import type { RunOfApplications } from "../../queues/work-off-all.ts";
-import { sweptStores, type StoreInEnvironment } from "../asking/store-in-environment.ts";
+import type { Application } from "../applications/application.ts";
+import type { Store } from "../contract/schemas.ts";
+import { DAY, HOUR, MINUTE } from "../duration.ts";
+import type { Instant } from "../entitlements/time.ts";
+import { fromAnotherPlace } from "../queues/turns.ts";
+import type { RunOfApplications } from "../queues/work-off-all.ts";
+import { sweptStores, type StoreInEnvironment } from "./application-of.ts";
 
 export interface Watermarks {
   /** Null: it was never read. */
@@ -26,11 +26,7 @@ export interface SweepReport {
   readonly behind: number;
 }
 
-/**
- * `left`: read, but to be read again for an entry that the store did not answer about. `stopped`: the store did not
- * answer, or time is up; it is read again, and later periods wait.
- */
-export type PeriodOutcome = { readonly outcome: "read" | "left" | "stopped"; readonly found: number };
+const NOTHING: SweepReport = { found: 0, behind: 0 };
 
 /** Minimum time between two sweeps of a bundle or package, however often the function runs. */
 const APART = 50 * MINUTE;
@@ -53,31 +49,37 @@ const BEFORE_DROPPED = HOUR;
 /** Allowance for clock skew: a store refuses times in its future. */
 const CLOCKS_DIFFER = MINUTE;
 
-/** First period of a run. Each next one is twice as long: every run makes progress, however long the list is. */
+/** Each next period is twice as long: every run makes progress, however long the list is. */
 const FIRST_PERIOD = 4 * HOUR;
 const LONGEST_PERIOD = DAY;
 
-/** Reads a period of a list; from and to are both included. */
+/** Both included. */
+export interface Period {
+  readonly from: Instant;
+  readonly to: Instant;
+}
+
+/**
+ * `left`: read, but to be read again for an entry that the store did not answer about. `stopped`: the store did not
+ * answer, or time is up; it is read again, and later periods wait.
+ */
+export type PeriodOutcome = { readonly outcome: "read" | "left" | "stopped"; readonly found: number };
+
 export type ReadPeriod = (
   application: Application,
   swept: StoreInEnvironment,
-  period: { readonly from: Instant; readonly to: Instant },
+  period: Period,
 ) => Promise<PeriodOutcome>;
 
-/**
- * Reads one list from its watermark to the present.
- *
- * @param until no period begins from this moment on
- */
 const sweepOne = async (
   { watermarks, now }: SweepRun,
   swept: StoreInEnvironment,
-  read: (period: { readonly from: Instant; readonly to: Instant }) => Promise<PeriodOutcome>,
+  read: (period: Period) => Promise<PeriodOutcome>,
   until: Instant,
 ): Promise<SweepReport> => {
   const present = now() - CLOCKS_DIFFER;
   const before = await watermarks.read(swept);
-  if (before !== null && present - before < APART) return { found: 0, behind: 0 };
+  if (before !== null && present - before < APART) return NOTHING;
   let from = Math.max((before ?? 0) - OVERLAP, present - keptBy(swept) + BEFORE_DROPPED);
   let [found, isLeft] = [0, false];
   for (let period = FIRST_PERIOD; from < present; period = Math.min(2 * period, LONGEST_PERIOD)) {
@@ -93,7 +95,11 @@ const sweepOne = async (
   return { found, behind: isLeft ? 1 : 0 };
 };
 
-/** Sweeps the lists of all applications, one after the other; the next hour's run begins with another. */
+/**
+ * Sweeps the lists of all applications, one after the other; the next hour's run begins with another.
+ *
+ * @param until no period begins from this moment on
+ */
 export const sweepApplications = async (
   run: SweepRun,
   store: Store,
@@ -112,10 +118,10 @@ export const sweepApplications = async (
   for (const identifier of fromAnotherPlace(await run.applications(), HOUR, run.now()))
     await sweeping(async () => {
       const application = await run.directory.byIdentifier(identifier);
-      if (application === null) return { found: 0, behind: 0 };
+      if (application === null) return NOTHING;
       for (const swept of sweptStores(application).filter((one) => one.store === store))
         await sweeping(() => sweepOne(run, swept, (period) => read(application, swept, period), until));
-      return { found: 0, behind: 0 };
+      return NOTHING;
     });
   return report;
 };
