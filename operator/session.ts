@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { HashAccounts } from "../lib/administration/acts/audit.ts";
 import type { Operations } from "../lib/administration/acts/operations.ts";
 import type { Refreshing } from "../lib/administration/acts/refresh.ts";
-import type { Resending } from "../lib/administration/acts/resend.ts";
+import type { Resending } from "../lib/administration/acts/destinations.ts";
 import { tellsChanges } from "../lib/applications/application.ts";
 import { keyedHash } from "../lib/delivery/webhook-secret.ts";
 import type { Instant } from "../lib/entitlements/time.ts";

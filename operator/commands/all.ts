@@ -1,5 +1,4 @@
-import { checkFiles } from "../import/check.ts";
-import { compareFiles } from "../import/compare-command.ts";
+import { checkFiles, compareFiles } from "../import/check.ts";
 import { runFiles } from "../import/run-command.ts";
 import { eraseAccount, exportAccount, showAccount, unlinkAccount } from "./account.ts";
 import { findApplicationOf, listApplications, showApplication } from "./application.ts";

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { manifestOf } from "../../lib/administration/manifest/manifest-document.ts";
+import { manifestOf } from "../../lib/administration/manifest/difference.ts";
 import { type Application, forwardsTo, isForwardedHere } from "../../lib/applications/application.ts";
 import { STORES, type Store } from "../../lib/contract/schemas.ts";
 import {

@@ -13,10 +13,13 @@ import {
   type RetellTable,
   type Scan,
 } from "../../lib/administration/acts/scans.ts";
-import { type ApplicationChange, changeText } from "../../lib/administration/manifest/difference.ts";
+import {
+  type ApplicationChange,
+  changeText,
+  lostAccess,
+} from "../../lib/administration/manifest/difference.ts";
 import type { ManifestTrust } from "../../lib/administration/manifest/manifest-values.ts";
 import { type Manifest, problemText, readManifest } from "../../lib/administration/manifest/manifest.ts";
-import { lostAccess } from "../../lib/administration/reports/lost-access.ts";
 import { tellsChanges } from "../../lib/applications/application.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId, type CustomerId, customerId } from "../../lib/identifiers.ts";

@@ -1,10 +1,13 @@
 import {
   eraseCustomer as erase,
-  unlinkCustomer as unlink,
   type Erasure,
+  unlinkCustomer as unlink,
 } from "../../lib/administration/acts/operations.ts";
-import { loadCustomerReport, type CustomerReport } from "../../lib/administration/reports/account-report.ts";
-import { findCustomersKnownAs } from "../../lib/administration/reports/find-customers.ts";
+import {
+  type CustomerReport,
+  findCustomersKnownAs,
+  loadCustomerReport,
+} from "../../lib/administration/reports/account-report.ts";
 import type { Application } from "../../lib/applications/application.ts";
 import { type Purchase, referenceText } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";

@@ -1,15 +1,13 @@
 import {
   type DestinationReport,
-  reportDestinations,
-  resume,
-  rotateSecret,
-} from "../../lib/administration/acts/destinations.ts";
-import {
   oldestKept,
+  reportDestinations,
   resendChanges,
   type ResendStart,
   type Resent,
-} from "../../lib/administration/acts/resend.ts";
+  resume,
+  rotateSecret,
+} from "../../lib/administration/acts/destinations.ts";
 import { type Destination, isWebhook } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { isSuspended } from "../../lib/delivery/target.ts";

@@ -1,9 +1,7 @@
 import {
   type ApplicationRefresh,
-  queueApplication,
-} from "../../lib/administration/acts/refresh-application.ts";
-import {
   awaitRefreshes,
+  queueApplication,
   queueCustomer,
   type RefreshedPurchase,
 } from "../../lib/administration/acts/refresh.ts";

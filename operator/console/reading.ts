@@ -1,6 +1,9 @@
 import { reportDestinations } from "../../lib/administration/acts/destinations.ts";
-import { loadAccountReport, reportedHoldings } from "../../lib/administration/reports/account-report.ts";
-import { findCustomersKnownAs } from "../../lib/administration/reports/find-customers.ts";
+import {
+  findCustomersKnownAs,
+  loadAccountReport,
+  reportedHoldings,
+} from "../../lib/administration/reports/account-report.ts";
 import { accountIdentifier, SCOPES } from "../../lib/contract/schemas.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { timelineOf } from "../../lib/entitlements/timeline.ts";

@@ -1,11 +1,35 @@
-import { checkImport, type ImportCheck } from "../../lib/administration/import/reports/check.ts";
+import { dirname, join } from "node:path";
 import type { ImportSource } from "../../lib/administration/import/claim.ts";
+import {
+  checkImport,
+  compareExport,
+  type Comparison,
+  type ImportCheck,
+} from "../../lib/administration/import/report.ts";
 import { readManifestFile } from "../commands/apply.ts";
-import { asText, optional, optionsIn, type Command } from "../commands/command.ts";
+import {
+  APPLICATION_OPTION,
+  asText,
+  command,
+  type Command,
+  findApplication,
+  numberFrom,
+  optional,
+  optionsIn,
+  required,
+} from "../commands/command.ts";
+import { OperatorError } from "../operator-error.ts";
 import { columns, counted, type Answer, type Lines } from "../text/answer.ts";
-import { FILES, rate, READING } from "./options.ts";
-import { openSource } from "./files/source.ts";
-import { durationText, problemLines, problemsJson, shareText } from "./text.ts";
+import { CSV, openCsv } from "./files.ts";
+import { durationText, problemLines, problemsJson, shareText } from "./report-text.ts";
+import { FILES, openSource, READING } from "./source.ts";
+
+export const RATE = required(
+  "--rate <number>",
+  "requests a second of a run to each bundle or package",
+  numberFrom(0.1, 1000),
+  "20",
+);
 
 const unmappedLines = ({ unmapped }: ImportCheck): readonly Lines[] => {
   if (unmapped === null) return ["--manifest <file.yaml> shows the products that it does not map."];
@@ -52,7 +76,7 @@ const presentCheck = ({ files }: ImportSource, check: ImportCheck): Answer => {
 const OPTIONS = {
   ...READING,
   manifest: optional("--manifest <file.yaml>", "show the products that it does not map", asText),
-  rate: rate("requests a second of a run"),
+  rate: RATE,
 };
 
 /** Any address: only the catalog of a checked manifest is used. */
@@ -72,3 +96,63 @@ export const checkFiles: Command = {
     return presentCheck(source, await checkImport(source, read?.catalog ?? null, options.rate));
   },
 };
+
+const AT_ONCE = 32;
+
+const presentComparison = (comparison: Comparison, tolerance: number, csv: string): Answer => {
+  const { accounts, agree, onlyThere, onlyHere } = comparison;
+  const differ = accounts - agree;
+  const isWithin = accounts === 0 || (100 * differ) / accounts <= tolerance;
+  return {
+    json: { ...comparison, tolerance, isWithin, differences: csv },
+    text: [
+      `${counted(accounts, "account")}: ${agree} agree (${shareText(agree, accounts)}).`,
+      columns([
+        ["The other service alone gives access", String(onlyThere)],
+        ["This service alone gives access", String(onlyHere)],
+        ["Accounts that differ", csv],
+      ]),
+      `${shareText(differ, accounts)} differ: ${isWithin ? "within" : "above"} the tolerance of ${tolerance} %.`,
+    ],
+    unfinished: !isWithin,
+  };
+};
+
+export const compareFiles = command({
+  name: "import compare",
+  about: "compare a newer export with what this service answers; asks no store",
+  takes: { files: FILES },
+  options: {
+    ...READING,
+    application: APPLICATION_OPTION,
+    tolerance: required(
+      "--tolerance <percent>",
+      "accounts that may differ; more end with exit code 1",
+      numberFrom(0, 100),
+      "0",
+    ),
+    csv: CSV,
+  },
+  run: async ({ session, files, options }) => {
+    const application = await findApplication(session, options.application);
+    const source = await openSource(files, options);
+    if (!source.files.some(({ claimsAccess }) => claimsAccess))
+      throw new OperatorError(
+        "These files do not say who has access, so there is nothing to compare: use RevenueCat's export of transactions, or a table with active or ends_at.",
+      );
+    const csv = options.csv ?? join(dirname(files[0] ?? ""), "import-comparison.csv");
+    const file = openCsv(csv, ["account", "other_service_gives_access", "status"]);
+    try {
+      const comparison = await compareExport(source, {
+        table: session.customers,
+        application,
+        now: session.now,
+        atOnce: AT_ONCE,
+        onDifference: ({ account, claimed, status }) => file.add([account, String(claimed), status ?? ""]),
+      });
+      return presentComparison(comparison, options.tolerance, csv);
+    } finally {
+      file.close();
+    }
+  },
+});

@@ -1,7 +1,29 @@
-import { CAUSE_NAMES, CAUSES } from "../../lib/administration/import/reports/report.ts";
-import type { ImportReport } from "../../lib/administration/import/run.ts";
+import { ROW_PROBLEMS, type RowProblems } from "../../lib/administration/import/claim.ts";
+import type { Gates } from "../../lib/administration/import/pace.ts";
+import { CAUSE_NAMES, CAUSES } from "../../lib/administration/import/report.ts";
+import type { ImportReport, Progress } from "../../lib/administration/import/run.ts";
+import { SECOND } from "../../lib/duration.ts";
+import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { columns, counted, type Lines } from "../text/answer.ts";
-import { problemLines, problemsJson, shareText } from "./text.ts";
+
+export const shareText = (part: number, whole: number): string =>
+  whole === 0 ? "0 %" : `${((100 * part) / whole).toFixed(1)} %`;
+
+export const durationText = (minutes: number): string => {
+  if (minutes < 120) return counted(minutes, "minute");
+  const hours = Math.round(minutes / 60);
+  return hours < 72 ? counted(hours, "hour") : counted(Math.round(hours / 24), "day");
+};
+
+export const problemLines = (heading: string, problems: RowProblems): readonly Lines[] => [
+  problems.size > 0 && heading,
+  [...problems].map(
+    ([problem, { count, firstRow }]) => `${counted(count, "row")}: ${ROW_PROBLEMS[problem]} (${firstRow})`,
+  ),
+];
+
+export const problemsJson = (problems: RowProblems) =>
+  [...problems].map(([problem, found]) => ({ problem, ...found }));
 
 export interface RunSummary {
   readonly isDryRun: boolean;
@@ -71,3 +93,61 @@ export const reportJson = (report: ImportReport, summary: RunSummary) => ({
   sentence: switchLine(report),
   problems: problemsJson(report.problems),
 });
+
+export interface ProgressScreen {
+  readonly line: (line: string) => void;
+  /** A terminal, whose last line is overwritten; null: there is none. */
+  readonly terminal: ((text: string) => void) | null;
+}
+
+const BAR = 24;
+/** Milliseconds between two lines, and between two bars. */
+const LINE_EVERY = 10 * SECOND;
+const BAR_EVERY = SECOND / 5;
+/** Returns to the beginning of a terminal's line and clears it. */
+const CLEAR = "\r\u001b[K";
+
+const PHASES: Readonly<Record<Progress["phase"], string>> = {
+  reading: "Reading",
+  asking: "Asking the stores",
+  linking: "Linking",
+};
+
+const pauses = (gates: Gates): readonly string[] =>
+  [...gates].flatMap(([name, { isStopped, pausedUntil }]) => {
+    if (isStopped) return [`${name}: the credential is refused`];
+    return pausedUntil === null ? [] : [`${name} is left alone until ${isoTime(pausedUntil)}`];
+  });
+
+const bar = (part: number): string => `[${"#".repeat(Math.round(part * BAR)).padEnd(BAR)}] `;
+
+const textOf = (
+  { phase, done, all, differences }: Progress,
+  milliseconds: number,
+  isBar: boolean,
+): string => {
+  if (phase === "reading") return `${PHASES[phase]}: ${counted(done, "row")}`;
+  const seconds = Math.max(1, milliseconds / SECOND);
+  const left = done === 0 ? "" : `, ${durationText(Math.ceil(((all - done) * seconds) / done / 60))} left`;
+  const found = phase === "asking" ? `, ${counted(differences, "difference")} so far` : "";
+  const rate = `${(done / seconds).toFixed(1)} rows a second`;
+  const shown = isBar ? bar(all === 0 ? 1 : done / all) : "";
+  return `${PHASES[phase]} ${shown}${done} of ${counted(all, "row")}, ${rate}${left}${found}`;
+};
+
+/** Shows how far a run is: a bar in a terminal, a line every ten seconds elsewhere. */
+export const createProgress = (now: () => Instant, { line, terminal }: ProgressScreen, gates: Gates) => {
+  let phase: Progress["phase"] | null = null;
+  let [startedAt, shownAt] = [now(), now()];
+  const every = terminal === null ? LINE_EVERY : BAR_EVERY;
+  const show = (progress: Progress): void => {
+    const moment = now();
+    if (progress.phase !== phase) [phase, startedAt] = [progress.phase, moment];
+    if (moment - shownAt < every) return;
+    shownAt = moment;
+    const text = [textOf(progress, moment - startedAt, terminal !== null), ...pauses(gates)].join("; ");
+    if (terminal === null) line(text);
+    else terminal(`${CLEAR}${text}`);
+  };
+  return { show, end: () => terminal?.(CLEAR) };
+};

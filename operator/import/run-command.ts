@@ -4,11 +4,17 @@ import { parse } from "csv-parse/sync";
 import { v7 as uuid } from "uuid";
 import { auditEntry } from "../../lib/administration/acts/audit.ts";
 import type { AskedEnvironment, ImportSource } from "../../lib/administration/import/claim.ts";
-import { applyEntry } from "../../lib/administration/import/join.ts";
-import type { JournalHead } from "../../lib/administration/import/journal.ts";
+import { applyEntry, type Join, type JournalHead } from "../../lib/administration/import/join.ts";
+import { pacedStores, type ImportStores } from "../../lib/administration/import/pace.ts";
 import { readClaims, runImport } from "../../lib/administration/import/run.ts";
+import { previewOf, storingIn } from "../../lib/administration/import/storing.ts";
 import type { Application } from "../../lib/applications/application.ts";
-import { accountId, type AccountId } from "../../lib/identifiers.ts";
+import { accountId, customerId, type AccountId } from "../../lib/identifiers.ts";
+import { createAndroidStore } from "../../lib/stores/android-store/android-store.ts";
+import { createAndroidOrders } from "../../lib/stores/android-store/orders.ts";
+import { createAppStoreServer } from "../../lib/stores/ios-store/server-api/app-store-server.ts";
+import { APPLE_ROOTS } from "../../lib/stores/ios-store/signatures/trust.ts";
+import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { ACTING, authorityOf, record } from "../commands/audit.ts";
 import {
   APPLICATION_OPTION,
@@ -21,15 +27,13 @@ import {
   optional,
   type ValuesOf,
 } from "../commands/command.ts";
+import type { EnvironmentVariables } from "../connection.ts";
 import { OperatorError, readTextFile } from "../operator-error.ts";
 import type { Session } from "../session.ts";
-import { openDifferences } from "./files/differences-file.ts";
-import { openJournal } from "./files/journal-file.ts";
-import { CSV, FILES, rate as rateOption, READING } from "./options.ts";
-import { openSource } from "./files/source.ts";
-import { createProgress } from "./progress.ts";
-import { reportJson, reportText } from "./report-text.ts";
-import { runOn } from "./wiring.ts";
+import { RATE } from "./check.ts";
+import { CSV, openDifferences, openJournal } from "./files.ts";
+import { createProgress, reportJson, reportText } from "./report-text.ts";
+import { FILES, openSource, READING } from "./source.ts";
 
 const OPTIONS = {
   ...READING,
@@ -42,7 +46,7 @@ const OPTIONS = {
     "take only purchases of it",
     oneOf<AskedEnvironment>(["production", "sandbox"]),
   ),
-  rate: rateOption("requests a second to each bundle or package"),
+  rate: RATE,
   decide: optional("--decide <file.csv>", "the account of purchases that the files give to several", asText),
   journal: optional(
     "--journal <file>",
@@ -52,6 +56,53 @@ const OPTIONS = {
   csv: CSV,
 };
 type RunOptions = ValuesOf<typeof OPTIONS>;
+
+/** Roots that App Store chains may end in: as the functions read them. */
+const rootsIn = ({ IOS_STORE_TRUSTED_ROOTS: given }: EnvironmentVariables): ReadonlySet<string> =>
+  new Set(
+    given ? given.split(",").map((root) => root.trim().replaceAll(":", "").toLowerCase()) : APPLE_ROOTS,
+  );
+
+/** The stores, by the credentials of the shell, and as the functions reach them. */
+const storesOn = ({ environment, readSecret, now }: Session): ImportStores => {
+  const appStoreUrl = environment["APP_STORE_SERVER_URL"] || undefined;
+  const rootUrl = environment["ANDROID_PUBLISHER_URL"] || undefined;
+  return {
+    appStore: createAppStoreServer({ ...(appStoreUrl && { rootUrl: appStoreUrl }), readSecret, now }),
+    androidStore: createAndroidStore({ rootUrl, readSecret, now }),
+    orders: createAndroidOrders({ rootUrl, readSecret, now }),
+  };
+};
+
+/** The parts of a run: the stores at a rate, and the use cases of the service on the session's table. */
+const partsOf = (
+  session: Session,
+  application: Application,
+  { rate, environment: only, dryRun: isDryRun }: RunOptions,
+) => {
+  const { customers, now, wait, operations } = session;
+  const { stores, gates } = pacedStores(storesOn(session), { now, wait }, rate);
+  const store = {
+    ...operations,
+    table: customers,
+    newCustomerIdentifier: () => customerId(uuid()),
+    androidStore: stores.androidStore,
+    asks: session.queue,
+  };
+  const parts = {
+    ...stores,
+    verifier: createIosStoreVerifier(),
+    trustedRoots: rootsIn(session.environment),
+    now,
+    application,
+    storing: isDryRun ? previewOf(customers, application, now) : storingIn(store, application),
+    only,
+    join: new Map() as Join,
+    // In each store: more than the rate needs at a second an answer.
+    atOnce: Math.min(64, Math.max(16, Math.ceil(rate * 1.5))),
+  };
+  return { gates, parts };
+};
 
 /** Reads `--decide`: the columns purchase and account, as in the file of the accounts that differ. */
 const readDecisions = async (file: string | null): Promise<ReadonlyMap<string, AccountId>> => {
@@ -114,13 +165,12 @@ export const runFiles = command({
   takes: { files: FILES },
   options: OPTIONS,
   run: async ({ session, files, options, progress: line, terminal }) => {
-    const { dryRun: isDryRun } = options;
+    const { dryRun: isDryRun, environment } = options;
     const application = await findApplication(session, options.application);
-    const { environment: only, rate } = options;
     const decided = await readDecisions(options.decide);
-    const source = limited(await openSource(files, options), only, options.limit ?? Infinity);
+    const source = limited(await openSource(files, options), environment, options.limit ?? Infinity);
     const places = pathsOf(files, options);
-    const { gates, parts } = runOn(session, application, { rate, only, isDryRun });
+    const { gates, parts } = partsOf(session, application, options);
     const progress = createProgress(Date.now, { line, terminal }, gates);
     const all = await readClaims({ source, join: parts.join }, progress.show);
     const journal = await openJournal(
@@ -130,9 +180,10 @@ export const runFiles = command({
         application: application.identifier,
         table: session.table.name,
         isDryRun,
-        environment: only,
+        environment,
+        run: uuid(),
+        startedAt: session.moment,
       },
-      { run: uuid(), startedAt: session.moment },
       (entry) => applyEntry(parts.join, entry),
     );
     let differences: ReturnType<typeof openDifferences> | undefined;
@@ -141,16 +192,8 @@ export const runFiles = command({
       if (!isDryRun) await recordRun(session, application, journal.head, source, options);
       // Only now: a run that the audit refuses leaves the list of the run before.
       const list = (differences = openDifferences(places.differences, source.files));
-      const { record } = journal;
-      const run = {
-        ...parts,
-        source,
-        decided,
-        record,
-        onDifference: list.add,
-        progress: progress.show,
-      };
-      const report = await runImport(run, all);
+      const written = { record: journal.record, onDifference: list.add, progress: progress.show };
+      const report = await runImport({ ...parts, ...written, source, decided }, all);
       const stopped = [...gates].flatMap(([name, { isStopped }]) => (isStopped ? [name] : []));
       const unfinished = stopped.length > 0 || report.accounts.unanswered > 0;
       if (!unfinished) journal.finish(session.now());

@@ -1,9 +1,11 @@
 import type { Application } from "../../applications/application.ts";
+import type { Store } from "../../contract/schemas.ts";
+import { ASKED_PER_SECOND, ASKED_PER_SECOND_IN_SANDBOX } from "../../customers/asking/ask-due-purchases.ts";
+import type { AskQueues } from "../../customers/asking/ask-queue.ts";
+import { bundleOrPackageOf, queuedAsk } from "../../customers/asking/ask.ts";
+import type { StoreInEnvironment } from "../../customers/application-of.ts";
 import type { CustomerTable } from "../../customers/storing/customer-table.ts";
 import type { StoredCustomer, StoredPurchase } from "../../customers/storing/records.ts";
-import type { StoreInEnvironment } from "../../customers/application-of.ts";
-import type { AskQueues } from "../../customers/asking/ask-queue.ts";
-import { bundleOrPackageOf, queuedAsk, type AskSource } from "../../customers/asking/ask.ts";
 import { SECOND } from "../../duration.ts";
 import { lastHeard, nextAsk } from "../../entitlements/next-ask.ts";
 import { referenceText, type PurchaseReference } from "../../entitlements/purchase.ts";
@@ -13,13 +15,12 @@ import { compare } from "../../order.ts";
 import { again, pause } from "../../pause.ts";
 import {
   createAskings,
-  iosStoreSourceOf,
   queueText,
-  whyAndroidIsNotAsked,
+  storeSourceOf,
   type Asking,
   type NotAskedReason,
 } from "../reports/asking.ts";
-import type { FindOwnership, OperationTable } from "./operation-table.ts";
+import type { FindOwnership, OperationTable } from "./operations.ts";
 
 export interface Refreshing {
   readonly customers: Pick<CustomerTable, "findCustomers" | "findFacts">;
@@ -38,29 +39,20 @@ type QueuedPurchase = { readonly before: StoredPurchase } & (
   | { readonly outcome: "not-asked"; readonly because: NotAskedReason }
 );
 
-const sourceFor = async (
-  { queue }: Refreshing,
-  application: Application,
-  stored: StoredPurchase,
-): Promise<AskSource | NotAskedReason> => {
-  if (stored.purchase.store === "ios-store") return iosStoreSourceOf(application, stored);
-  const because = whyAndroidIsNotAsked(application, stored);
-  if (because !== null) return because;
-  return (await queue.sourceOf(application.identifier, stored)) ?? "token-gone";
-};
-
 const read = async (
   { customers, now }: Refreshing,
   { identifier }: Application,
   references: readonly PurchaseReference[],
 ): Promise<ReadonlyMap<string, StoredPurchase>> =>
-  (await customers.findFacts(identifier, [], references, now())).purchases;
+  references.length === 0
+    ? new Map()
+    : (await customers.findFacts(identifier, [], references, now())).purchases;
 
 /**
  * Sets purchases' questions to a time, unless they are due earlier, and resumes a paused queue once. Null: the purchase is
  * gone.
  */
-export const createQueueing = (refreshing: Refreshing, application: Application) => {
+const createQueueing = (refreshing: Refreshing, application: Application) => {
   const { queue, now } = refreshing;
   const resumed = new Set<string>();
   const resume = async (reference: StoreInEnvironment): Promise<void> => {
@@ -78,7 +70,10 @@ export const createQueueing = (refreshing: Refreshing, application: Application)
         if (current === undefined) return null;
         before = current;
       }
-      const source = await sourceFor(refreshing, application, before);
+      const source =
+        storeSourceOf(application, before) ??
+        (await queue.sourceOf(application.identifier, before)) ??
+        "token-gone";
       // The worker may have moved a question between two reads.
       if (source === "token-gone" && attempt === 1) return "conflict";
       if (typeof source === "string") return { before, outcome: "not-asked", because: source };
@@ -98,7 +93,7 @@ export const createQueueing = (refreshing: Refreshing, application: Application)
 };
 
 /** A customer's purchases: those that the index lists, and newer ones that only the holdings have. */
-export const purchasesOf = async (
+const purchasesOf = async (
   refreshing: Refreshing,
   application: Application,
   { identifier, holdings }: StoredCustomer,
@@ -106,8 +101,8 @@ export const purchasesOf = async (
   const { purchases } = await refreshing.findOwnership(application.identifier, identifier);
   const listed = new Set(purchases.map(({ purchase }) => referenceText(purchase)));
   const missed = holdings.filter((purchase) => !listed.has(referenceText(purchase)));
-  const late = missed.length === 0 ? [] : (await read(refreshing, application, missed)).values();
-  return [...purchases, ...late].sort((a, b) =>
+  const late = await read(refreshing, application, missed);
+  return [...purchases, ...late.values()].sort((a, b) =>
     compare(referenceText(a.purchase), referenceText(b.purchase)),
   );
 };
@@ -151,13 +146,13 @@ const readRefreshes = async (
   queued: readonly QueuedPurchase[],
 ): Promise<readonly RefreshedPurchase[]> => {
   const asked = queued.filter(({ outcome }) => outcome === "queued").map(({ before }) => before.purchase);
-  const known = asked.length === 0 ? new Map() : await read(refreshing, application, asked);
+  const known = await read(refreshing, application, asked);
   const moment = refreshing.now();
   const askings = createAskings(refreshing.queue, application);
   const outcomeOf = async (one: QueuedPurchase): Promise<RefreshedPurchase> => {
     const { before } = one;
     if (one.outcome === "not-asked") return { before, outcome: "not-asked", because: one.because };
-    const after: StoredPurchase | undefined = known.get(referenceText(before.purchase));
+    const after = known.get(referenceText(before.purchase));
     if (after === undefined) return { before, outcome: "erased" };
     const { purchase, ask } = after;
     if (ask?.because === "requested")
@@ -194,4 +189,82 @@ export const awaitRefreshes = async (
     refreshed = await readRefreshes(refreshing, application, queued);
   }
   return refreshed;
+};
+
+/** Due times of each bundle or package at a steady rate from a moment on, so that scheduled questions stay ahead. */
+const createSchedule = (from: Instant) => {
+  const taken = new Map<string, number>();
+  return ({ purchase: { store, environment }, bundleOrPackage }: StoredPurchase) => {
+    const isSandbox = store === "ios-store" && environment !== "production";
+    const rate = isSandbox ? ASKED_PER_SECOND_IN_SANDBOX : ASKED_PER_SECOND;
+    const lane = `${store} ${isSandbox} ${bundleOrPackage}`;
+    const before = taken.get(lane) ?? 0;
+    return {
+      dueAt: from + Math.floor((before * SECOND) / rate),
+      take: () => void taken.set(lane, before + 1),
+    };
+  };
+};
+
+export interface ApplicationRefresh {
+  customers: number;
+  queued: number;
+  alreadyQueued: number;
+  /** Purchases that their store reported at or after `since`. */
+  recent: number;
+  /** Purchases that are not asked about, by store and reason. */
+  readonly notAsked: { readonly store: Store; readonly because: NotAskedReason; count: number }[];
+  /** Due time of the last question; null: none is queued. */
+  until: Instant | null;
+}
+
+/**
+ * Queues the purchases of all customers, at the pace of the service. To resume, repeat it with the same `since`: purchases
+ * asked about meanwhile, or due earlier, are skipped.
+ */
+export const queueApplication = async (
+  refreshing: Refreshing,
+  application: Application,
+  { since, only }: { readonly since: Instant; readonly only: Store | null },
+  progress: (done: ApplicationRefresh) => void,
+): Promise<ApplicationRefresh> => {
+  const { customers, table, now } = refreshing;
+  const { identifier } = application;
+  const nextSlot = createSchedule(now());
+  const queue = createQueueing(refreshing, application);
+  const counts = { customers: 0, queued: 0, alreadyQueued: 0, recent: 0 };
+  const done: ApplicationRefresh = { ...counts, notAsked: [], until: null };
+
+  const queueNext = async (found: StoredPurchase): Promise<void> => {
+    const { store } = found.purchase;
+    if (only !== null && store !== only) return;
+    if (lastHeard(found.purchase) >= since) {
+      done.recent += 1;
+      return;
+    }
+    const slot = nextSlot(found);
+    const one = await queue(found, slot.dueAt);
+    if (one?.outcome === "not-asked") {
+      const { because } = one;
+      const same = done.notAsked.find((other) => other.store === store && other.because === because);
+      if (same === undefined) done.notAsked.push({ store, because, count: 1 });
+      else same.count += 1;
+    } else if (one?.isNew === true) {
+      slot.take();
+      done.queued += 1;
+      done.until = Math.max(done.until ?? 0, one.dueAt);
+    } else if (one !== null) done.alreadyQueued += 1;
+  };
+
+  for await (const { customers: page } of table.customerPages(identifier, null)) {
+    const { living } = await customers.findCustomers(identifier, page);
+    for (const customer of page) {
+      const stored = living.get(customer);
+      done.customers += 1;
+      if (stored === undefined) continue;
+      for (const found of await purchasesOf(refreshing, application, stored)) await queueNext(found);
+    }
+    progress(done);
+  }
+  return done;
 };

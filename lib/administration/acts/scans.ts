@@ -1,7 +1,7 @@
 import {
-  tellsChanges,
-  DIRECTORY_AGE_MILLISECONDS,
   type Application,
+  DIRECTORY_AGE_MILLISECONDS,
+  tellsChanges,
 } from "../../applications/application.ts";
 import { SECOND } from "../../duration.ts";
 import { holdingsOf, sameHoldings } from "../../entitlements/holdings.ts";
@@ -9,8 +9,7 @@ import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import type { Look } from "../../telling/change-table.ts";
 import { AT_ONCE, sideBySide } from "../side-by-side.ts";
-import { operatorChange, type OperationTable } from "./operation-table.ts";
-import { withCustomer, type Operations } from "./operations.ts";
+import { type Operations, type OperationTable, operatorChange, withCustomer } from "./operations.ts";
 
 /** Where an interrupted scan goes on: after this customer; null: at the beginning. */
 export interface Scan {

@@ -1,20 +1,127 @@
+import * as z from "zod";
+import { parseJson } from "../../bounded-text.ts";
+import { STORES, type Store } from "../../contract/schemas.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId } from "../../identifiers.ts";
 import { purchaseKeyOfToken } from "../../stores/android-store/purchase-token.ts";
-import type { State } from "./asking/verdict.ts";
-import { claimsAccessAt, sha256, type AskedEnvironment, type Claim } from "./claim.ts";
-import type { AnsweredEntry, JournalEntry, Linked, Stored } from "./journal.ts";
+import { type Claim, claimsAccessAt, sha256 } from "./claim.ts";
 
-/** Text that identifies what a claim names; its SHA-256 is in the journal. */
-export const idOf = ({ store, name, account, product }: Claim): string => {
+/** States of a purchase by its store. The journal names them. */
+export const STATES = [
+  /** Nobody has asked yet, or the answer could not be used. */
+  "unasked",
+  "active",
+  "grace",
+  "retry",
+  "paused",
+  "ended",
+  "refunded",
+  "pending",
+  "dropped",
+  "unknown",
+  "unconfigured",
+  /** It is of an environment that the run or the manifest leaves out. */
+  "excluded",
+  "unverified",
+] as const;
+export type State = (typeof STATES)[number];
+
+export const givesAccess = (state: State): boolean => state === "active" || state === "grace";
+
+const sha = z.string().regex(/^[0-9a-f]{64}$/);
+const ENVIRONMENT = z.enum(["production", "sandbox"]);
+
+/**
+ * First line of a run's journal; one line of JSON for each outcome follows, from which an interrupted run goes on. The
+ * journal holds SHA-256 of identifiers, purchase keys and outcomes; no token, no key and nothing signed. A dry run and a
+ * run never continue each other.
+ */
+const journalHead = z.object({
+  import: z.literal(1),
+  application: z.string(),
+  table: z.string(),
+  isDryRun: z.boolean(),
+  /** Null: each that the manifest accepts. */
+  environment: ENVIRONMENT.nullable(),
+  /** Identifies the run in the audit. */
+  run: z.string(),
+  startedAt: z.number(),
+});
+export type JournalHead = z.output<typeof journalHead>;
+
+const lineage = z.object({
+  /** SHA-256 of the lineage's identifier, and of others of it that the files name. */
+  id: sha,
+  also: z.array(sha),
+  /** The purchase's key in the table; an Android purchase's is the SHA-256 of its token. */
+  key: z.string(),
+  environment: ENVIRONMENT,
+  state: z.enum(STATES),
+  isMapped: z.boolean(),
+  /** SHA-256 of the account as the store echoes it; null: it echoes none. */
+  echo: sha.nullable(),
+});
+export type AnsweredLineage = z.output<typeof lineage>;
+
+const answered = z.object({
+  /** SHA-256 of what the claim names, in every entry. */
+  id: sha,
+  outcome: z.literal("answered"),
+  /** `conflict`: the answer names customers of different accounts. */
+  stored: z.enum(["stored", "erased", "conflict"]),
+  lineages: z.array(lineage),
+  /** Other lineages of the files that the store says are the same person's. */
+  samePerson: z.array(sha),
+});
+export type AnsweredEntry = z.output<typeof answered>;
+export type Stored = AnsweredEntry["stored"];
+
+/** Outcomes after which a run that goes on asks again. */
+const OPEN = ["unanswered", "stopped", "unconfigured", "unverified"] as const;
+const unanswered = z.object({ id: sha, outcome: z.enum([...OPEN, "unknown", "dropped", "excluded"]) });
+export type UnansweredOutcome = z.output<typeof unanswered>["outcome"];
+
+/** `elsewhere`: another account has the customer. */
+const linked = z.object({ id: sha, linked: z.enum(["linked", "elsewhere", "erased"]) });
+export type Linked = z.output<typeof linked>["linked"];
+
+const journalEntry = z.union([answered, unanswered, linked]);
+export type JournalEntry = z.output<typeof journalEntry>;
+
+const finished = z.object({ finishedAt: z.number() });
+
+const isOpen = (entry: JournalEntry): boolean =>
+  "outcome" in entry && OPEN.some((outcome) => outcome === entry.outcome);
+
+/** Applies a journal's entries; a last line that was cut off is left out. `head` null: it is no journal. */
+export const readJournal = async (lines: AsyncIterable<string>, apply: (entry: JournalEntry) => void) => {
+  let head: JournalHead | null = null;
+  let isFinished = false;
+  for await (const line of lines) {
+    const value = parseJson(line);
+    head ??= journalHead.safeParse(value).data ?? null;
+    const entry = journalEntry.safeParse(value).data;
+    if (entry !== undefined && !isOpen(entry)) apply(entry);
+    else if (finished.safeParse(value).success) isFinished = true;
+  }
+  return { head, isFinished };
+};
+
+const nameText = ({ store, name, account, product }: Claim): string => {
   if (name === null) return `none ${store} ${account ?? ""} ${product?.productIdentifier ?? ""}`;
   if (name.kind === "token") return `${store} ${purchaseKeyOfToken(name.value)}`;
   return `${name.kind === "order" ? "order" : store} ${name.value}`;
 };
 
+/** SHA-256 of what a claim names. */
+export const idOf = (claim: Claim): string => sha256(nameText(claim));
+
+/** SHA-256 of a purchase's key, with its store. */
+export const idOfKey = (store: Store, key: string): string => sha256(`${store} ${key}`);
+
 /** Text that identifies the claim's lineage, so far as the file tells. */
-export const lineageIdOf = (claim: Claim): string =>
-  claim.lineage === null || claim.name === null ? idOf(claim) : `${claim.store} ${claim.lineage}`;
+export const lineageText = (claim: Claim): string =>
+  claim.lineage === null || claim.name === null ? nameText(claim) : `${claim.store} ${claim.lineage}`;
 
 /** An entry that may be merged into another of its kind. */
 interface Joined<Self> {
@@ -31,19 +138,13 @@ export interface Person extends Joined<Person> {
   linked: Linked | null;
 }
 
-export interface Lineage extends Joined<Lineage> {
-  /** SHA-256 of its own identifier. */
+export interface Lineage extends Joined<Lineage>, Omit<AnsweredLineage, "also" | "key"> {
   readonly id: string;
   readonly person: Person;
-  state: State;
-  isMapped: boolean;
-  environment: AskedEnvironment;
   /** How the answer was stored; null: there is none yet. */
   stored: Stored | null;
   /** Key of the purchase in the table; null: no store has answered about it. */
   key: string | null;
-  /** SHA-256 of the account that the store echoes; null: it echoes none. */
-  echo: string | null;
   /** Whether the other service gives access for it; null: the files do not say. */
   claimsAccess: boolean | null;
 }
@@ -109,18 +210,18 @@ const answeredLineage = (join: Join, id: string): Lineage => {
   return lineage;
 };
 
-export const lineageOf = (join: Join, claim: Claim): Lineage => lineageAt(join, sha256(idOf(claim)));
+export const lineageOf = (join: Join, claim: Claim): Lineage => lineageAt(join, idOf(claim));
 
 /** First pass: of the claims of one identifier, the newest counts. */
 export const noteClaim = (join: Join, claim: Claim): void => {
-  const lineage = lineageAt(join, sha256(lineageIdOf(claim)));
-  const id = sha256(idOf(claim));
+  const lineage = lineageAt(join, sha256(lineageText(claim)));
+  const id = idOf(claim);
   join.set(id, { updatedAt: Math.max(join.get(id)?.updatedAt ?? 0, claim.updatedAt ?? 0), lineage });
 };
 
 /** Whether no newer claim names the same identifier. Of equally new ones, each counts. */
 export const isNewest = (join: Join, claim: Claim): boolean =>
-  (claim.updatedAt ?? 0) >= (join.get(sha256(idOf(claim)))?.updatedAt ?? 0);
+  (claim.updatedAt ?? 0) >= (join.get(idOf(claim))?.updatedAt ?? 0);
 
 const applyAnswer = (join: Join, { id, stored, lineages, samePerson }: AnsweredEntry): void => {
   const answered = lineages.map(({ id: own, also, ...answer }) => {
@@ -163,7 +264,7 @@ export const countClaim = (join: Join, claim: Claim, moment: Instant): void => {
 /** Key in the table of a claim's purchase; null: no row names it, and no store has. */
 export const keyOf = (claim: Claim, { key }: Lineage): string | null => {
   if (key !== null || claim.name === null || claim.name.kind === "order") return key;
-  return lineageIdOf(claim).slice(claim.store.length + 1);
+  return lineageText(claim).slice(claim.store.length + 1);
 };
 
 export type Decisions = ReadonlyMap<Person, AccountId>;
@@ -172,8 +273,8 @@ export type Decisions = ReadonlyMap<Person, AccountId>;
 export const decisionsOf = (join: Join, decided: ReadonlyMap<string, AccountId>): Decisions =>
   new Map(
     [...decided].flatMap(([purchase, account]) =>
-      (["ios-store", "android-store"] as const).flatMap((store) => {
-        const lineage = findLineage(join, sha256(`${store} ${purchase}`));
+      STORES.flatMap((store) => {
+        const lineage = findLineage(join, idOfKey(store, purchase));
         return lineage === undefined ? [] : [[personOf(lineage), account] as const];
       }),
     ),

@@ -1,30 +1,43 @@
-import { STORES } from "../../contract/schemas.ts";
+import { STORES, type Store } from "../../contract/schemas.ts";
 import { purchaseKey, type AccountId } from "../../identifiers.ts";
-import { askStore } from "./asking/ask-stores.ts";
-import type { Asking } from "./asking/asking.ts";
-import { causeOf, createTally, type Difference, type Echo, echoOf, type Tally } from "./reports/report.ts";
-import { claimsOf, type ImportSource, type PlacedClaim, readRows, sha256 } from "./claim.ts";
-import type { JournalEntry } from "./journal.ts";
+import { createTurns, sideBySide } from "../side-by-side.ts";
+import {
+  askPerson,
+  askToken,
+  ORDERS_AT_ONCE,
+  packagesOf,
+  resolveOrders,
+  type Asked,
+  type Asking,
+} from "./asking.ts";
+import { claimsOf, readRows, type Claim, type ImportSource } from "./claim.ts";
 import {
   applyEntry,
   countClaim,
   decisionsOf,
+  givesAccess,
   idOf,
   isNewest,
   lineageOf,
   noteClaim,
   personOf,
   type Decisions,
+  type Join,
+  type JournalEntry,
   type Lineage,
   type Person,
+  type UnansweredOutcome,
 } from "./join.ts";
-import { createTurns, sideBySide } from "../side-by-side.ts";
-import { givesAccess } from "./asking/verdict.ts";
+import { causeOf, createTally, echoOf, type Difference, type Echo, type Tally } from "./report.ts";
 
-export interface ImportRun extends Omit<Asking, "onClaim" | "onAsked"> {
+export interface ImportRun extends Asking {
   readonly source: ImportSource;
+  readonly join: Join;
   /** Accounts of purchases that the files give to several, by the purchase's key in the table. */
   readonly decided: ReadonlyMap<string, AccountId>;
+  /** Claims that are asked about or linked at the same time. */
+  readonly atOnce: number;
+  readonly record: (entry: JournalEntry) => void;
   readonly onDifference: (difference: Difference) => void;
   readonly progress: (progress: Progress) => void;
 }
@@ -51,28 +64,100 @@ export const readClaims = async (
   return all;
 };
 
-const askAll = async (run: ImportRun, all: number): Promise<void> => {
+/** Counts the claims that are done with, asked about or not, and takes the answers. */
+const createAnswers = ({ join, record, progress }: ImportRun, all: number) => {
   let [done, differences] = [0, 0];
-  const report = (): void => run.progress({ phase: "asking", done, all, differences });
-  const asking: Asking = {
-    ...run,
-    onClaim: () => {
-      done += 1;
+  const report = (): void => progress({ phase: "asking", done, all, differences });
+  return {
+    done: (claims: number): void => {
+      done += claims;
       report();
     },
-    onAsked: ({ claim }) => {
-      const { state } = lineageOf(run.join, claim);
-      if (claim.access !== null && claim.access.given !== givesAccess(state)) differences += 1;
+    settle: (claim: Claim, asked: Asked): void => {
+      const entry: JournalEntry = { id: idOf(claim), ...asked };
+      record(entry);
+      applyEntry(join, entry);
+      const isGiven = givesAccess(lineageOf(join, claim).state);
+      if (claim.access !== null && claim.access.given !== isGiven) differences += 1;
       report();
     },
   };
-  await Promise.all(STORES.map(async (store) => askStore(run.source, store, asking)));
+};
+type Answers = ReturnType<typeof createAnswers>;
+
+type Question = readonly [Claim, ...Claim[]];
+
+/** Asks about purchases that order ids name: for their tokens, then for each. */
+const askOrders = async (run: ImportRun, batch: Question, { settle }: Answers): Promise<void> => {
+  const waiting = new Map(batch.map((claim) => [claim.name?.value ?? "", claim]));
+  let outcome: UnansweredOutcome = "unconfigured";
+  for (const configuration of packagesOf(run.application, batch[0])) {
+    const { found, failed } = await resolveOrders(run.orders, configuration, [...waiting.keys()]);
+    outcome = failed ?? "dropped";
+    await sideBySide(found, run.atOnce, async (order) => {
+      const claim = waiting.get(order.orderIdentifier);
+      if (claim === undefined) return;
+      waiting.delete(order.orderIdentifier);
+      const { purchaseToken: token, productKind: kind } = order;
+      settle(claim, await askToken(run, claim, { token, kind, product: claim.product, also: [idOf(claim)] }));
+    });
+    if (waiting.size === 0 || failed !== null) break;
+  }
+  for (const claim of waiting.values()) settle(claim, { outcome });
+};
+
+const isOpen = ({ join }: ImportRun, claim: Claim): boolean =>
+  claim.name !== null && isNewest(join, claim) && lineageOf(join, claim).state === "unasked";
+
+/** Claims that are to be asked about, one by one; those with an order id, a batch of one bundle or package at a time. */
+const questionsOf = async function* (
+  run: ImportRun,
+  store: Store,
+  answers: Answers,
+): AsyncGenerator<Question> {
+  const batches = new Map<string, [Claim, ...Claim[]]>();
+  for await (const { claim } of claimsOf(run.source)) {
+    if (claim.store !== store) continue;
+    if (!isOpen(run, claim)) answers.done(1);
+    else if (claim.name?.kind !== "order") yield [claim];
+    else {
+      const app = claim.app ?? "";
+      const batch: [Claim, ...Claim[]] = [claim, ...(batches.get(app) ?? [])];
+      batches.set(app, batch);
+      if (batch.length < ORDERS_AT_ONCE) continue;
+      batches.delete(app);
+      yield batch;
+    }
+  }
+  yield* batches.values();
+};
+
+/** Asks a store about everything of it that is not answered yet. Claims of one account are asked about one by one. */
+const askStore = async (run: ImportRun, store: Store, answers: Answers): Promise<void> => {
+  const turns = createTurns<string>();
+  const ask = async (question: Question): Promise<void> => {
+    const [claim] = question;
+    const { name, kind, product } = claim;
+    if (name?.kind === "order") return askOrders(run, question, answers);
+    // A person's other claim may have been answered meanwhile.
+    if (!isOpen(run, claim)) return;
+    const asked =
+      store === "ios-store"
+        ? await askPerson(run, claim)
+        : await askToken(run, claim, { token: name?.value ?? "", kind, product, also: [] });
+    answers.settle(claim, asked);
+  };
+  await sideBySide(questionsOf(run, store, answers), run.atOnce, async (question) => {
+    const [claim] = question;
+    await turns(claim.account ?? idOf(claim), async () => ask(question));
+    answers.done(question.length);
+  });
 };
 
 const linkPerson = async (
   { join, storing, record }: ImportRun,
   decisions: Decisions,
-  { file, row, claim }: PlacedClaim,
+  claim: Claim,
 ): Promise<void> => {
   const lineage = lineageOf(join, claim);
   const { stored, environment, key } = lineage;
@@ -81,7 +166,7 @@ const linkPerson = async (
   if (account === null || person.linked !== null || stored !== "stored" || key === null) return;
   const reference = { store: claim.store, environment, key: purchaseKey(key) };
   const linked = await storing.link(reference, account);
-  const entry: JournalEntry = { file, row, id: sha256(idOf(claim)), linked };
+  const entry: JournalEntry = { id: idOf(claim), linked };
   record(entry);
   applyEntry(join, entry);
 };
@@ -89,12 +174,12 @@ const linkPerson = async (
 const linkAll = async (run: ImportRun, decisions: Decisions, all: number): Promise<void> => {
   let done = 0;
   const turns = createTurns<Person>();
-  await sideBySide(claimsOf(run.source), run.atOnce, async (placed) => {
+  await sideBySide(claimsOf(run.source), run.atOnce, async ({ claim }) => {
     done += 1;
     run.progress({ phase: "linking", done, all, differences: 0 });
-    if (!isNewest(run.join, placed.claim)) return;
-    const person = personOf(lineageOf(run.join, placed.claim));
-    await turns(person, async () => linkPerson(run, decisions, placed));
+    if (!isNewest(run.join, claim)) return;
+    const person = personOf(lineageOf(run.join, claim));
+    await turns(person, async () => linkPerson(run, decisions, claim));
   });
 };
 
@@ -132,7 +217,8 @@ const compareAll = async (run: ImportRun, decisions: Decisions, tally: Tally) =>
  * step may be repeated, and none depends on the order of the rows.
  */
 export const runImport = async (run: ImportRun, all: number) => {
-  await askAll(run, all);
+  const answers = createAnswers(run, all);
+  await Promise.all(STORES.map(async (store) => askStore(run, store, answers)));
   const tally = createTally();
   const moment = run.now();
   const rows = await readRows(run.source, (claim) => {

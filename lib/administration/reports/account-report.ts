@@ -1,18 +1,21 @@
-import { tellsChanges, type Application } from "../../applications/application.ts";
+import { type Application, tellsChanges } from "../../applications/application.ts";
 import type { Link, StoredCustomer } from "../../customers/storing/records.ts";
-import { accountHoldings, eachOnce, type CustomerTable } from "../../customers/storing/customer-table.ts";
+import { accountHoldings, customersOf, type CustomerTable, eachOnce, isErased } from "../../customers/storing/customer-table.ts";
 import { entitlementsAt } from "../../entitlements/entitlements.ts";
 import type { Holding } from "../../entitlements/timeline.ts";
-import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
+import { type IdentityReference, type Purchase, type PurchaseReference, referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AskQueues } from "../../customers/asking/ask-queue.ts";
-import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
+import { type AccountId, type ApplicationId, type CustomerId, purchaseKey } from "../../identifiers.ts";
 import type { AccountDelivery, Delivery, DestinationReference } from "../../delivery/delivery-queue.ts";
 import { compare } from "../../order.ts";
 import type { Change, ChangePlace } from "../../telling/change.ts";
 import type { Told } from "../../telling/change-table.ts";
-import { createAskings, type Asking } from "./asking.ts";
-import type { FindOwnership } from "../acts/operation-table.ts";
+import { type Asking, createAskings } from "./asking.ts";
+import type { FindOwnership } from "../acts/operations.ts";
+import { ENVIRONMENTS } from "../../contract/schemas.ts";
+import { purchaseKeyOfToken } from "../../stores/android-store/purchase-token.ts";
+import { storeIdentifier } from "../../stores/ios-store/fields.ts";
 
 type WaitingVersion = Pick<AccountDelivery & Delivery, "version" | "since" | "tries" | "nextTryAt">;
 
@@ -150,3 +153,33 @@ export const loadAccountReport = async (
   };
 };
 export type AccountReport = Awaited<ReturnType<typeof loadAccountReport>>;
+
+/**
+ * Finds customers by a name that a store or `account show` uses, in any environment: an iOS original transaction id or
+ * app transaction id, an Android purchase token, or a purchase key.
+ */
+export const findCustomersKnownAs = async (
+  customers: Pick<CustomerTable, "findFacts" | "findCustomers">,
+  application: Application,
+  name: string,
+  moment: Instant,
+) => {
+  // Any other name can only be a purchase token, possibly too long for a key.
+  const keys = storeIdentifier().safeParse(name).success ? [purchaseKey(name)] : [];
+  const purchases = ENVIRONMENTS.flatMap((environment): PurchaseReference[] => [
+    ...[purchaseKeyOfToken(name), ...keys].map((key) => ({ store: "android-store" as const, environment, key })),
+    ...keys.map((key) => ({ store: "ios-store" as const, environment, key })),
+  ]);
+  const identities = ENVIRONMENTS.flatMap((environment): IdentityReference[] =>
+    keys.map((value) => ({ store: "ios-store", kind: "app-transaction", environment, value })),
+  );
+  const known = await customers.findFacts(application.identifier, identities, purchases, moment);
+  const { living, gone } = await customers.findCustomers(application.identifier, customersOf(known));
+  return {
+    customers: eachOnce(living),
+    /** Customers that the name leads to and that no longer exist: their erasure was interrupted. */
+    gone: [...new Set(gone.values())],
+    /** An erased customer's tombstone still reserves it. */
+    erased: isErased(known),
+  };
+};

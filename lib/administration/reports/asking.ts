@@ -43,8 +43,7 @@ export type Asking = Question & { readonly health: QueueHealth<PauseReason> | nu
 
 type Known = Pick<StoredPurchase, "purchase" | "ask" | "bundleOrPackage">;
 
-/** The bundle whose key is used to ask Apple about a purchase, or why there is none. */
-export const iosStoreSourceOf = (
+const iosStoreSourceOf = (
   { iosStore }: Application,
   { purchase, bundleOrPackage }: Known,
 ): IosStoreSource | NotAskedReason => {
@@ -58,8 +57,7 @@ export const iosStoreSourceOf = (
   return { store: "ios-store", bundleIdentifier: app.bundleIdentifier };
 };
 
-/** Why the Android store is not asked about a purchase; null: the queue of its package has it. */
-export const whyAndroidIsNotAsked = (
+const whyAndroidIsNotAsked = (
   { androidStore }: Application,
   { purchase: { lines, replacedBy, replacedAt, verifiedAt }, ask, bundleOrPackage }: Known,
 ): NotAskedReason | null => {
@@ -72,12 +70,21 @@ export const whyAndroidIsNotAsked = (
   return isOneTime ? "voided-list" : "dropped";
 };
 
+/**
+ * The bundle whose key is used to ask Apple about a purchase, or why its store is not asked; null: the queue of its
+ * package has what Google is asked with.
+ */
+export const storeSourceOf = (
+  application: Application,
+  stored: Known,
+): IosStoreSource | NotAskedReason | null =>
+  stored.purchase.store === "ios-store"
+    ? iosStoreSourceOf(application, stored)
+    : whyAndroidIsNotAsked(application, stored);
+
 export const questionOf = (application: Application, stored: Known): Question => {
   const { purchase, ask, bundleOrPackage } = stored;
-  const source =
-    purchase.store === "ios-store"
-      ? iosStoreSourceOf(application, stored)
-      : whyAndroidIsNotAsked(application, stored);
+  const source = storeSourceOf(application, stored);
   if (typeof source === "string") return { outcome: "none", because: source };
   if (ask !== null && bundleOrPackage !== null) {
     const { store, environment } = purchase;

@@ -1,22 +1,22 @@
-import { paginateScan } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
+import * as shape from "../dynamodb/shapes.ts";
+import { paginateScan } from "@aws-sdk/lib-dynamodb";
 import {
-  operatorChange,
   type FindOwnership,
   type OperationTable,
+  operatorChange,
   type Ownership,
-} from "../../administration/acts/operation-table.ts";
+} from "../../administration/acts/operations.ts";
 import { chunks } from "../../chunks.ts";
 import type { StoredCustomer } from "../../customers/storing/records.ts";
-import { customerId, type ApplicationId } from "../../identifiers.ts";
+import { type ApplicationId, customerId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 import { compare } from "../../order.ts";
 import { auditWrites } from "../applications/audit.ts";
 import { versionUnchanged } from "../dynamodb/conditions.ts";
 import { keyText, TABLE } from "../dynamodb/key.ts";
 import { queryItems, readUnparsed } from "../dynamodb/reads.ts";
-import * as shape from "../dynamodb/shapes.ts";
-import { keyIn, knownItems, parseItems, type Item, type Table } from "../dynamodb/table.ts";
+import { type Item, keyIn, knownItems, parseItems, type Table } from "../dynamodb/table.ts";
 import { deletion, ITEMS_PER_TRANSACTION, transact, type Write } from "../dynamodb/writes.ts";
 import { identityOfKey, keys, partitions } from "../keys.ts";
 import { lookWrite } from "../telling/looks.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { MessageType } from "../../contract/messages.ts";
-import type { ResendTable, ToldVersion } from "../../administration/acts/resend.ts";
+import type { ResendTable, ToldVersion } from "../../administration/acts/destinations.ts";
 import { requestEnd, type StoreRequestQueue } from "../../customers/notifications.ts";
 import type {
   Delivery,

@@ -1,5 +1,5 @@
-import { askPerson } from "../../../lib/administration/import/asking/app-store.ts";
-import { NOTHING_CLAIMED } from "../../../lib/administration/import/formats/row.ts";
+import { askPerson } from "../../../lib/administration/import/asking.ts";
+import { NOTHING_CLAIMED } from "../../../lib/administration/import/formats.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { anApplication, inBothStores } from "../../../testing/support/application.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";

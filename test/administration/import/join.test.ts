@@ -1,16 +1,16 @@
-import { sha256, type Claim } from "../../../lib/administration/import/claim.ts";
-import { NOTHING_CLAIMED } from "../../../lib/administration/import/formats/row.ts";
+import { type Claim, sha256 } from "../../../lib/administration/import/claim.ts";
+import { NOTHING_CLAIMED } from "../../../lib/administration/import/formats.ts";
 import {
+  type AnsweredEntry,
   applyEntry,
   countClaim,
   decisionsOf,
   isNewest,
+  type Join,
   lineageOf,
   noteClaim,
   personOf,
-  type Join,
 } from "../../../lib/administration/import/join.ts";
-import type { AnsweredEntry } from "../../../lib/administration/import/journal.ts";
 import { accountId } from "../../../lib/identifiers.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 
@@ -26,8 +26,6 @@ const idOf = (transaction: string): string => sha256(`ios-store ${transaction}`)
 
 /** The App Store's answer to a question about a transaction: lineages with the transactions of each. */
 const answered = (asked: string, lineages: Readonly<Record<string, readonly string[]>>): AnsweredEntry => ({
-  file: 0,
-  row: 1,
   id: idOf(asked),
   outcome: "answered",
   stored: "stored",

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
-import { manifestOf } from "../../../lib/administration/manifest/manifest-document.ts";
-import { readManifest, type Manifest } from "../../../lib/administration/manifest/manifest.ts";
+import { manifestOf } from "../../../lib/administration/manifest/difference.ts";
+import { type Manifest, readManifest } from "../../../lib/administration/manifest/manifest.ts";
 import { periodText } from "../../../lib/administration/manifest/manifest-values.ts";
 import { parsePeriod } from "../../../lib/entitlements/time.ts";
 import { applicationId } from "../../../lib/identifiers.ts";

@@ -1,4 +1,4 @@
-import { lostAccess } from "../../../lib/administration/reports/lost-access.ts";
+import { lostAccess } from "../../../lib/administration/manifest/difference.ts";
 import type { Application } from "../../../lib/applications/application.ts";
 import type { CatalogProduct } from "../../../lib/entitlements/catalog.ts";
 import { aCatalog, aProduct, period } from "../../../testing/support/stores/purchases.ts";

@@ -1,7 +1,7 @@
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
-import { auditEntry, type AuditAction, type Audited } from "../../../lib/administration/acts/audit.ts";
-import { operatorChange } from "../../../lib/administration/acts/operation-table.ts";
+import { type AuditAction, type Audited, auditEntry } from "../../../lib/administration/acts/audit.ts";
+import { operatorChange } from "../../../lib/administration/acts/operations.ts";
 import { issueCredential } from "../../../lib/applications/credential.ts";
 import { keyedHash } from "../../../lib/delivery/webhook-secret.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
@@ -24,8 +24,8 @@ import {
   BACKEND,
   MASTER,
   sold as soldTo,
-  withOperator,
   type ToldApplication,
+  withOperator,
 } from "../telling-world.ts";
 
 const given = withOperator();

@@ -4,11 +4,11 @@ import { accountId } from "../../../lib/identifiers.ts";
 import { createResendTable } from "../../../lib/table/telling/delivery-queue.ts";
 import { createFeedTable } from "../../../lib/table/telling/feed.ts";
 import { readChanges } from "../../../lib/telling/read-changes.ts";
-import { resendChanges, type Resent } from "../../../lib/administration/acts/resend.ts";
+import { resendChanges, type Resent } from "../../../lib/administration/acts/destinations.ts";
 import { resendingOn } from "../../../operator/session.ts";
 import { byCredential, owned, refunded } from "../../../testing/support/world.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
-import { anApplication, BACKEND, BUS, withOperator, type ToldApplication } from "../telling-world.ts";
+import { anApplication, BACKEND, BUS, type ToldApplication, withOperator } from "../telling-world.ts";
 import { refusedWith } from "../run-operator.ts";
 
 const given = withOperator();

@@ -1,4 +1,4 @@
-import { createGate, STOPPED } from "../../../lib/administration/import/asking/stores.ts";
+import { createGate, STOPPED } from "../../../lib/administration/import/pace.ts";
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;

@@ -1,4 +1,4 @@
-import { createProgress } from "../../../operator/import/progress.ts";
+import { createProgress } from "../../../operator/import/report-text.ts";
 
 const ASKING = { phase: "asking", all: 48, differences: 1 } as const;
 

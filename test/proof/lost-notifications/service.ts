@@ -9,7 +9,7 @@ import {
   composeIosStoreRefresh,
   composeIosStoreSweep,
 } from "../../../functions/wiring/ios-store.ts";
-import { queueApplication } from "../../../lib/administration/acts/refresh-application.ts";
+import { queueApplication } from "../../../lib/administration/acts/refresh.ts";
 import type { Application } from "../../../lib/applications/application.ts";
 import type {
   AndroidStoreLinkRequest,

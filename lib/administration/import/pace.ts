@@ -1,13 +1,13 @@
-import { HOUR, MINUTE, SECOND } from "../../../duration.ts";
-import type { Instant } from "../../../entitlements/time.ts";
-import type { AndroidPackage, AndroidStore } from "../../../stores/android-store/android-store.ts";
-import type { AndroidOrders } from "../../../stores/android-store/orders.ts";
+import { HOUR, MINUTE, SECOND } from "../../duration.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { AndroidPackage, AndroidStore } from "../../stores/android-store/android-store.ts";
+import type { AndroidOrders } from "../../stores/android-store/orders.ts";
 import type {
   AppStoreAnswer,
   AppStoreApp,
   AppStoreServer,
   AppTransactions,
-} from "../../../stores/ios-store/server-api/app-store-server.ts";
+} from "../../stores/ios-store/server-api/app-store-server.ts";
 
 export interface ImportStores {
   readonly appStore: Pick<AppStoreServer, "subscriptionStatuses" | "transactionHistory"> & AppTransactions;

@@ -1,27 +1,68 @@
-import type { AndroidStoreConfiguration, Application } from "../../../applications/application.ts";
-import { ServiceError } from "../../../contract/errors.ts";
+import type { AndroidStoreConfiguration, Application } from "../../applications/application.ts";
+import { ServiceError } from "../../contract/errors.ts";
+import { customersOf, type CustomerTable, isErased } from "../../customers/storing/customer-table.ts";
 import {
-  customersOf,
-  isErased,
-  type CustomerTable,
-  type KnownFacts,
-} from "../../../customers/storing/customer-table.ts";
-import {
-  storeAndroidStorePurchase,
   type AndroidStorePurchases,
-} from "../../../customers/storing/store-android-store-purchase.ts";
-import { storeFacts } from "../../../customers/storing/store-facts.ts";
-import { statedPurchases, type VerifiedFacts } from "../../../customers/storing/verified-facts.ts";
-import type { AndroidStoreSource } from "../../../customers/asking/ask.ts";
+  storeAndroidStorePurchase,
+} from "../../customers/storing/store-android-store-purchase.ts";
+import { storeFacts } from "../../customers/storing/store-facts.ts";
+import { statedPurchases, type VerifiedFacts } from "../../customers/storing/verified-facts.ts";
+import type { AndroidStoreSource } from "../../customers/asking/ask.ts";
+import { catalogOf } from "../../entitlements/catalog.ts";
+import { entitlementsAt } from "../../entitlements/entitlements.ts";
+import { joinAll } from "../../entitlements/join.ts";
 import {
   type IdentityReference,
-  referenceText,
+  type Purchase,
   type PurchaseReference,
-} from "../../../entitlements/purchase.ts";
-import type { Instant } from "../../../entitlements/time.ts";
-import type { AccountId } from "../../../identifiers.ts";
-import { provenPurchaseOf, type VerifiedPurchase } from "../../../stores/android-store/reading.ts";
-import type { Linked, Stored } from "../journal.ts";
+  referenceText,
+} from "../../entitlements/purchase.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { Terms } from "../../entitlements/timeline.ts";
+import { customerId, type AccountId } from "../../identifiers.ts";
+import { provenPurchaseOf, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
+import type { AnsweredLineage, Linked, State, Stored } from "./join.ts";
+
+const BY_STATUS = {
+  active: "active",
+  grace_period: "grace",
+  billing_retry: "retry",
+  paused: "paused",
+  expired: "ended",
+  revoked: "refunded",
+} as const satisfies Record<string, State>;
+
+/** Terms under which every product of the purchases grants one entitlement, mapped or not. */
+const mappingAll = (purchases: readonly Purchase[], { catalog, renewalLeeway }: Terms): Terms => {
+  const products = purchases.flatMap(({ store, lines }) =>
+    lines.map((line) => ({
+      basePlanIdentifier: null,
+      purchaseOptionIdentifier: null,
+      accessDuration: null,
+      ...catalog.productOf(store, line),
+      store,
+      productIdentifier: line.productIdentifier,
+      grants: ["access"],
+    })),
+  );
+  return { renewalLeeway, catalog: catalogOf(new Map(), products) };
+};
+
+/** A purchase's state by the rules of the service's answers, and whether the catalog maps any of its products. */
+export const verdictOf = (
+  facts: readonly Purchase[],
+  terms: Terms,
+  moment: Instant,
+): Pick<AnsweredLineage, "state" | "isMapped"> => {
+  const purchases = joinAll(facts);
+  const isMapped = purchases.some(({ store, lines }) =>
+    lines.some((line) => terms.catalog.productOf(store, line) !== undefined),
+  );
+  const nobody = { customerIdentifier: customerId(""), assertedBy: null };
+  const holdings = purchases.map((purchase) => ({ ...nobody, purchase }));
+  const [entitlement] = entitlementsAt(moment, holdings, mappingAll(purchases, terms));
+  return { state: entitlement === undefined ? "pending" : BY_STATUS[entitlement.status], isMapped };
+};
 
 /** A failure of the service for an erased customer as an outcome. */
 const ifErased = (error: unknown): "erased" => {
@@ -31,21 +72,6 @@ const ifErased = (error: unknown): "erased" => {
 
 const storedAs = ({ outcome }: { readonly outcome: "stored" | "refused" }): Stored =>
   outcome === "refused" ? "conflict" : "stored";
-
-/** A stored purchase as facts that name its customer, and state nothing new. */
-const restated = (purchase: PurchaseReference, known: KnownFacts): VerifiedFacts | null => {
-  const stored = known.purchases.get(referenceText(purchase));
-  return stored === undefined
-    ? null
-    : {
-        environment: purchase.environment,
-        identities: [],
-        purchases: [{ purchase: stored.purchase, mentioned: [], identity: null }],
-        renewals: [],
-        acknowledgementDue: null,
-        origin: null,
-      };
-};
 
 /**
  * Stores by the use cases of the service: first the purchases, without an account, then the links, once all of a person
@@ -68,9 +94,18 @@ export const storingIn = (store: AndroidStorePurchases, application: Application
   /** Links the customer of a stored purchase that nobody has. */
   link: async (purchase: PurchaseReference, account: AccountId): Promise<Linked> => {
     const known = await store.table.findFacts(application.identifier, [], [purchase], store.now());
-    const facts = restated(purchase, known);
+    const stored = known.purchases.get(referenceText(purchase));
     // It was erased since it was stored.
-    if (facts === null) return "erased";
+    if (stored === undefined) return "erased";
+    // They name its customer, and state nothing new.
+    const facts = {
+      environment: purchase.environment,
+      identities: [],
+      purchases: [{ purchase: stored.purchase, mentioned: [], identity: null }],
+      renewals: [],
+      acknowledgementDue: null,
+      origin: null,
+    };
     const claim = { account, assertedBy: "credential", isImported: true } as const;
     return storeFacts(store, application, facts, claim).then(
       ({ outcome }) => (outcome === "refused" ? "elsewhere" : "linked"),

@@ -1,7 +1,31 @@
-import type { AccountId } from "../../../identifiers.ts";
-import { sha256, type Claim, type PlacedClaim } from "../claim.ts";
-import { personOf, type Lineage } from "../join.ts";
-import { givesAccess, type State } from "../asking/verdict.ts";
+import type { Application } from "../../applications/application.ts";
+import { STORES, type Store } from "../../contract/schemas.ts";
+import { accountHoldings, type CustomerTable } from "../../customers/storing/customer-table.ts";
+import type { Catalog, ProductReference } from "../../entitlements/catalog.ts";
+import { entitlementsAt } from "../../entitlements/entitlements.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import type { AccountId } from "../../identifiers.ts";
+import { sideBySide } from "../side-by-side.ts";
+import { ORDERS_AT_ONCE } from "./asking.ts";
+import {
+  claimsAccessAt,
+  claimsOf,
+  readRows,
+  sha256,
+  type Claim,
+  type ImportSource,
+  type PlacedClaim,
+} from "./claim.ts";
+import {
+  givesAccess,
+  isNewest,
+  lineageText,
+  noteClaim,
+  personOf,
+  type Join,
+  type Lineage,
+  type State,
+} from "./join.ts";
 
 /** Why an account differs, in the order in which causes are looked for: a purchase has one. */
 export const CAUSES = {
@@ -146,3 +170,118 @@ export const createTally = () => {
   };
 };
 export type Tally = ReturnType<typeof createTally>;
+
+/** An account to which the other service and this one give different access. */
+interface AccessDifference {
+  readonly account: AccountId;
+  /** Whether the other service gives access; this one does the opposite. */
+  readonly claimed: boolean;
+  /** Best status of the account's entitlements here; null: it has none. */
+  readonly status: string | null;
+}
+
+interface Comparing {
+  readonly table: Pick<CustomerTable, "findAccount">;
+  readonly application: Application;
+  readonly now: () => Instant;
+  readonly atOnce: number;
+  readonly onDifference: (difference: AccessDifference) => void;
+}
+
+/** Access of each account by the export: true if any of its purchases gives access. */
+const readAccess = async (
+  source: ImportSource,
+  moment: Instant,
+): Promise<ReadonlyMap<AccountId, boolean>> => {
+  const join: Join = new Map();
+  for await (const { claim } of claimsOf(source)) noteClaim(join, claim);
+  const access = new Map<AccountId, boolean>();
+  for await (const { claim } of claimsOf(source)) {
+    const given = claimsAccessAt(claim, moment);
+    if (claim.account === null || given === null || !isNewest(join, claim)) continue;
+    access.set(claim.account, given || access.get(claim.account) === true);
+  }
+  return access;
+};
+
+/** Compares a newer export with what this service answers now. Asks no store: one read for each account. */
+export const compareExport = async (
+  source: ImportSource,
+  { table, application, now, atOnce, onDifference }: Comparing,
+) => {
+  const moment = now();
+  // Access at the other service alone, and here alone.
+  const counts = { accounts: 0, agree: 0, onlyThere: 0, onlyHere: 0 };
+  await sideBySide(await readAccess(source, moment), atOnce, async ([account, claimed]) => {
+    const holdings = accountHoldings(await table.findAccount(application.identifier, account));
+    const entitlements = entitlementsAt(moment, holdings, application);
+    const given = entitlements.some(({ active }) => active);
+    counts.accounts += 1;
+    if (given === claimed) counts.agree += 1;
+    else {
+      counts[claimed ? "onlyThere" : "onlyHere"] += 1;
+      const best = entitlements.find(({ active }) => active) ?? entitlements[0];
+      onDifference({ account, claimed, status: best?.status ?? null });
+    }
+  });
+  return counts;
+};
+export type Comparison = Awaited<ReturnType<typeof compareExport>>;
+
+/** Get App Transaction Info, a page of the history, and the statuses. */
+const APP_STORE_REQUESTS = 3;
+/** Products that are counted by name; more are no catalog's. */
+const MOST_PRODUCTS = 1000;
+
+const productText = ({ productIdentifier, basePlanIdentifier }: ProductReference): string =>
+  basePlanIdentifier == null ? productIdentifier : `${productIdentifier}:${basePlanIdentifier}`;
+
+/** Reads the files and counts. Memory grows with the distinct accounts and purchases alone. */
+export const checkImport = async (source: ImportSource, catalog: Catalog | null, rate: number) => {
+  const accounts = new Set<AccountId>();
+  const lineages = new Set<string>();
+  const unmapped = new Map<string, number>();
+  const asked: Record<Store, number> = { "ios-store": 0, "android-store": 0 };
+  const claims = { anonymous: 0, sandbox: 0, unaskable: 0, ordersOnly: 0 };
+  let all = 0;
+  const countProduct = ({ store, product }: Claim): void => {
+    if (catalog === null || product === null || catalog.productOf(store, product) !== undefined) return;
+    const name = `${store} ${productText(product)}`;
+    if (unmapped.has(name) || unmapped.size < MOST_PRODUCTS)
+      unmapped.set(name, (unmapped.get(name) ?? 0) + 1);
+  };
+  const { rows, problems } = await readRows(source, (claim) => {
+    const { account, store, environment, name } = claim;
+    all += 1;
+    if (account === null) claims.anonymous += 1;
+    else accounts.add(account);
+    if (environment === "sandbox") claims.sandbox += 1;
+    countProduct(claim);
+    const lineage = lineageText(claim);
+    if (name === null) claims.unaskable += 1;
+    else if (!lineages.has(lineage)) {
+      lineages.add(lineage);
+      asked[store] += 1;
+      if (name.kind === "order") claims.ordersOnly += 1;
+    }
+  });
+  const requests = {
+    "ios-store": asked["ios-store"] * APP_STORE_REQUESTS,
+    "android-store": asked["android-store"] + Math.ceil(claims.ordersOnly / ORDERS_AT_ONCE),
+  };
+  return {
+    rows,
+    accounts: accounts.size,
+    purchases: lineages.size,
+    ...claims,
+    claims: all,
+    /** Claims by product; null: no catalog is given. */
+    unmapped: catalog === null ? null : unmapped,
+    problems,
+    requests,
+    /** At the rate of a run. */
+    minutes: Math.ceil(Math.max(...STORES.map((store) => requests[store])) / rate / 60),
+  };
+};
+
+export type ImportCheck = Awaited<ReturnType<typeof checkImport>>;
