@@ -3,7 +3,7 @@ import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { exportChain } from "../sandbox/ios-store/signing.ts";
-import { synthesize } from "../local/lambda/synthesize.ts";
+import { synthesize } from "../local/lambda/assembly.ts";
 import { localAwsVariables, startDynamoDb } from "../testing/dynamodb.ts";
 import { newChain } from "../testing/support/metered/purchases.ts";
 import { writeFormatted, writePage } from "./report/page.ts";

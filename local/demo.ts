@@ -1,16 +1,16 @@
 import { applyManifest } from "../lib/administration/acts/apply.ts";
-import { authorize, issueCredential, type Credential } from "../lib/applications/credential.ts";
 import { readManifest, type Manifest } from "../lib/administration/manifest/manifest.ts";
+import { authorize, issueCredential, type Credential } from "../lib/applications/credential.ts";
 import { SCOPES } from "../lib/contract/schemas.ts";
+import { allowedDestinations } from "../lib/delivery/addresses.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { applicationId } from "../lib/identifiers.ts";
-import { allowedDestinations } from "../lib/delivery/addresses.ts";
 import { originOf } from "../lib/stores/android-store/workload-identity.ts";
 import { createApplicationTable } from "../lib/table/applications/applications.ts";
 import { createCredentialTable } from "../lib/table/applications/credentials.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
 import type { DataFolder } from "./database/data-folder.ts";
-import { LocalError } from "./local-error.ts";
+import { LocalError } from "./server.ts";
 
 /** The demo application, whose names no other application needs. */
 export const DEMO = {
@@ -28,7 +28,7 @@ export const DEMO = {
 const API_KEY_FILE = "demo-api-key";
 
 /** A run's addresses in the demo application's manifest. */
-export interface DemoEnds {
+interface DemoEnds {
   /** URL of its webhook. */
   readonly destination: string;
   readonly publisherUrl: string;

@@ -5,34 +5,38 @@ import { APPLE_ROOTS } from "../lib/stores/ios-store/signatures/trust.ts";
 import { requireTableFormat, TableFormatError } from "../lib/table/dynamodb/format.ts";
 import { createLiveLines } from "../operator/console/server.ts";
 import type { Mount } from "../sandbox/mount.ts";
-import { createDestination, createEventBus, DESTINATION_PATH } from "./aws/destination.ts";
-import { createSecretsManager } from "./aws/secrets-manager.ts";
-import { createTokenService } from "./aws/token-service.ts";
-import { createClockEndpoint } from "./clock/clock-endpoint.ts";
+import {
+  createDestination,
+  createEventBus,
+  createSecretsManager,
+  createTokenService,
+  DESTINATION_PATH,
+} from "./aws.ts";
 import { createMovedClock } from "./clock/moved-clock.ts";
-import { createTimekeeper, ImpossibleMove } from "./clock/timekeeper.ts";
-import { keptOrNew, openDataFolder } from "./database/data-folder.ts";
+import {
+  createClockEndpoint,
+  createSchedules,
+  createTimekeeper,
+  ImpossibleMove,
+  scheduledFunctionsOf,
+} from "./clock/timekeeper.ts";
+import { createKeeper, keptOffset, keptOrNew, openDataFolder } from "./database/data-folder.ts";
 import {
   connectionVariables,
   isAtHand,
   openDatabase,
   preparingTable,
+  tableOf,
   type WantedDynamoDb,
 } from "./database/database.ts";
 import { ANY_REGION } from "./database/dynamodb-local.ts";
-import { createKeeper, keptOffset } from "./database/kept-state.ts";
-import { emptyTable, ensureTable, tableOf } from "./database/table.ts";
-import { prepareDemo, restoreDemo, type Demo } from "./demo.ts";
-import { openFront } from "./front.ts";
+import { prepareDemo, restoreDemo } from "./demo.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
-import { createSchedules, scheduledFunctionsOf } from "./lambda/schedules.ts";
-import { synthesizeForRun } from "./lambda/synthesize.ts";
-import { readAssembly } from "./lambda/assembly.ts";
-import { LocalError } from "./local-error.ts";
-import { createLocalConsole } from "./pages/console.ts";
+import { readAssembly, synthesizeForRun } from "./lambda/assembly.ts";
+import { createLocalConsole, refuseOtherPages } from "./pages/console.ts";
 import { createDocumentation } from "./pages/documentation.ts";
-import { refuseOtherPages } from "./pages/other-pages.ts";
 import { createSandboxStores } from "./sandbox-stores.ts";
+import { LocalError, openFront } from "./server.ts";
 
 export interface LocalServiceOptions {
   /** 0: any free one. */
@@ -67,17 +71,7 @@ export interface LocalServiceOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface LocalService {
-  readonly address: string;
-  readonly tableName: string;
-  readonly dynamoDbEndpoint: string;
-  readonly demo: Demo;
-  /** Token of a purchase in the sandbox Android store; null if another one replaces it. */
-  readonly androidPurchaseToken: string | null;
-  /** Resolves when DynamoDB Local ends; never, if it was not started here. */
-  readonly broken: Promise<void>;
-  stop(): Promise<void>;
-}
+export type LocalService = Awaited<ReturnType<typeof startLocalService>>;
 
 /** Earlier requests that the console shows. */
 const REQUESTS_KEPT = 200;
@@ -90,7 +84,7 @@ const TABLE_NAME = "customer-entitlements";
  *
  * @throws LocalError that says what to do, if it cannot start; nothing is left running
  */
-export const startLocalService = async (options: LocalServiceOptions): Promise<LocalService> => {
+export const startLocalService = async (options: LocalServiceOptions) => {
   const resources = new AsyncDisposableStack();
   try {
     const ground = await openGround(options, resources);
@@ -103,9 +97,11 @@ export const startLocalService = async (options: LocalServiceOptions): Promise<L
       tableName: ground.tableName,
       dynamoDbEndpoint: ground.connection.endpoint,
       demo: prepared.demo,
+      /** Token of a purchase in the sandbox Android store; null if another one replaces it. */
       androidPurchaseToken: stores.androidPurchaseToken,
-      broken: ground.local?.ended ?? new Promise(() => undefined),
-      stop: () => resources.disposeAsync(),
+      /** Resolves when DynamoDB Local ends; never, if it was not started here. */
+      broken: ground.local?.ended ?? new Promise<never>(() => undefined),
+      stop: async (): Promise<void> => resources.disposeAsync(),
     };
   } catch (error) {
     await resources.disposeAsync();
@@ -166,16 +162,16 @@ const prepareTable = async (
   { client, connection, tableName, assembly, folder, clock }: Ground,
   { demoEnds }: Stores,
 ) => {
-  const definition = tableOf(assembly);
+  const { ensure, empty } = tableOf(assembly, client, tableName);
   const table = { client: DynamoDBDocumentClient.from(client), name: tableName };
   const demo = await preparingTable(connection.endpoint, async () => {
-    await ensureTable(client, tableName, definition);
+    await ensure();
     await requireTableFormat(table).catch((error: unknown) => {
       throw error instanceof TableFormatError ? new LocalError(error.message) : error;
     });
     return prepareDemo(table, folder, demoEnds, clock.now);
   });
-  return { table, demo, empty: async () => emptyTable(client, tableName, definition) };
+  return { table, demo, empty };
 };
 
 /** A mount that saves the stores' state after each request that it answers. */
@@ -227,7 +223,7 @@ const serve = (ground: Ground, stores: Stores, prepared: Prepared, resources: As
     createEventBus(tell),
     ...stores.mounts.map((mount) => keptAfter(mount, keep)),
   ];
-  front.serve({ gateway, mounts });
+  front.serve({ mounts, handle: gateway.handle });
 };
 
 /** The API of the stack, and its functions. */

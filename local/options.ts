@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { LocalError } from "./local-error.ts";
 import { takenByNpm } from "../operator/taken-by-npm.ts";
 import type { WantedDynamoDb } from "./database/database.ts";
 import type { LocalServiceOptions } from "./local-service.ts";
+import { LocalError } from "./server.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,20 +1,107 @@
 import { endpoints } from "../lib/contract/endpoints.ts";
+import type { RequestExamples } from "../lib/contract/examples.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
 import { SERVICE_ACCOUNT } from "../sandbox/android-store/notifications/pushes.ts";
-import { createAndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
-import { createIosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
+import {
+  createAndroidPublisherSandbox,
+  type AndroidPublisherSandbox,
+} from "../sandbox/android-store/publisher.ts";
+import { createExports } from "../sandbox/exports/endpoint.ts";
+import { createIosStoreSandbox, type IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
+import { signNotification } from "../sandbox/ios-store/notifications/notifications.ts";
 import {
   createServerKey,
   serverKeySchema,
   type ServerKey,
 } from "../sandbox/ios-store/server-api/server-key.ts";
-import { exportChain, fingerprintOf, importChain, makeChain } from "../sandbox/ios-store/signing.ts";
-import { createExports } from "../sandbox/exports/endpoint.ts";
-import { keptOrNew, parseKept, type DataFolder } from "./database/data-folder.ts";
-import { STORE_FILES } from "./database/kept-state.ts";
+import { newIdentifier } from "../sandbox/ios-store/shop/app-store.ts";
+import {
+  exportChain,
+  fingerprintOf,
+  importChain,
+  makeChain,
+  type JwsSigner,
+} from "../sandbox/ios-store/signing.ts";
+import { keptOrNew, parseKept, STORE_FILES, type DataFolder } from "./database/data-folder.ts";
 import { DEMO } from "./demo.ts";
-import { createLiveExamples } from "./pages/live-examples.ts";
-import { ANDROID_PREFIX, EXPORTS_PATH, IOS_PREFIX } from "./sandbox-paths.ts";
+
+/** Paths of the sandbox stores on the local API's port. */
+export const ANDROID_PREFIX = "/sandbox/android-publisher";
+export const IOS_PREFIX = "/sandbox/ios-store";
+export const EXPORTS_PATH = "/sandbox/exports";
+
+export type LiveExamples = Awaited<ReturnType<ReturnType<typeof createLiveExamples>>>;
+
+export const EXAMPLE_ACCOUNT = "user-1";
+
+const PURCHASE = { productIdentifier: DEMO.iosSubscription, period: "P1M" };
+
+/**
+ * Requests of the demo application that the running service answers with 200, and their credentials. New ones are made
+ * each time: StoreKit's signatures soon expire, and a reset forgets what was sold.
+ */
+const createLiveExamples = ({
+  ios,
+  android,
+  signer,
+  androidPurchaseToken,
+  now,
+}: {
+  readonly ios: Pick<IosStoreSandbox, "buy">;
+  readonly android: Pick<AndroidPublisherSandbox, "pushRequest">;
+  readonly signer: JwsSigner;
+  /** Token that the sandbox sold; null if another store replaces it. */
+  readonly androidPurchaseToken: string | null;
+  readonly now: () => Instant;
+}) => {
+  const appTransactionIdentifier = newIdentifier("Sandbox");
+
+  const signed = async () => {
+    const known = await ios.buy({ appTransactionIdentifier });
+    const { signedAppTransaction, signedTransactions, signedRenewalInfos } =
+      known.signedTransactions.length > 0
+        ? known
+        : await ios.buy({ appTransactionIdentifier, transactions: [PURCHASE] });
+    return { signedAppTransaction, signedTransactions, signedRenewalInfos };
+  };
+
+  return async () => {
+    const account = { applicationAccountIdentifier: EXAMPLE_ACCOUNT };
+    const purchases = await signed();
+    const { bundleIdentifier, packageName } = DEMO;
+    const data = { environment: "Sandbox", bundleId: bundleIdentifier };
+    const push =
+      androidPurchaseToken === null
+        ? null
+        : await android.pushRequest({ version: "1.0", packageName, testNotification: { version: "1.0" } });
+    const requests: RequestExamples = {
+      linkIosStoreCustomer: { request: { ...purchases, ...account } },
+      synchronizeIosStorePurchases: { request: purchases },
+      readAccountEntitlements: { request: account },
+      receiveIosStoreNotification: {
+        request: {
+          signedPayload: signNotification({ notificationType: "TEST", signedDate: now(), data }, signer),
+        },
+      },
+      ...(androidPurchaseToken !== null && {
+        linkAndroidStoreCustomer: {
+          request: {
+            packageName,
+            purchaseToken: androidPurchaseToken,
+            productKind: "subscription",
+            ...account,
+          },
+        },
+      }),
+      ...(push !== null && { receiveAndroidStoreNotification: { request: JSON.parse(push.body) } }),
+    };
+    return {
+      /** `Authorization` of a Pub/Sub push, without `Bearer`; null: another store replaces the sandbox's. */
+      googlePushToken: push?.headers.authorization.replace(/^Bearer /, "") ?? null,
+      requests,
+    };
+  };
+};
 
 const CHAIN_FILE = "sandbox-ios-store.json";
 const SERVER_KEY_FILE = "sandbox-app-store-key.json";

@@ -1,6 +1,16 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Semaphore } from "async-mutex";
 import { boundedText } from "../lib/bounded-text.ts";
-import { LocalError } from "./local-error.ts";
+import type { Mount } from "../sandbox/mount.ts";
+
+/** Why the local service cannot run, in one sentence that says what to do. */
+export class LocalError extends Error {
+  override readonly name: string = "LocalError";
+}
+
+/** An error's code, such as `EEXIST`; its text where it has none. */
+export const codeOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "code" in error ? String(error.code) : String(error);
 
 interface PortUse {
   /** Unset: 127.0.0.1; null: all addresses. */
@@ -51,4 +61,49 @@ export const readText = async (request: IncomingMessage): Promise<string | null>
   const text = await boundedText(request.iterator({ destroyOnReturn: false }), LARGEST_BODY);
   request.resume();
   return text;
+};
+
+const REQUESTS_AT_ONCE = 10_000;
+
+/**
+ * Opens the service's port. It listens at once; requests wait for `serve`.
+ *
+ * @throws LocalError if the port cannot be used
+ */
+export const openFront = async (
+  wantedPort: number,
+  log: (line: string) => void,
+  resources: AsyncDisposableStack,
+) => {
+  /** Handlers of a request: the first mount that knows its path, or the gateway's. */
+  const serving = Promise.withResolvers<{
+    readonly mounts: readonly Mount[];
+    readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+  }>();
+  serving.promise.catch(() => undefined);
+  const requests = new Semaphore(REQUESTS_AT_ONCE);
+  const server = createServer((request, response) => {
+    void (async () => {
+      const { mounts, handle } = await serving.promise;
+      for (const mount of mounts) if (await mount(request, response)) return;
+      await requests.runExclusive(() => handle(request, response));
+    })().catch((error: unknown) => {
+      // A LocalError is the reason of a failed start, which the caller reports.
+      if (!(error instanceof LocalError)) log(String(error));
+      response.destroy();
+    });
+  });
+  const port = await listen(server, wantedPort);
+  resources.defer(async () => {
+    serving.reject(new LocalError("The service is stopping."));
+    await close(server);
+  });
+  return {
+    port,
+    address: `http://127.0.0.1:${port}`,
+    serve: serving.resolve,
+    /** Runs the work when the gateway's requests have ended; those after it wait. */
+    betweenRequests: async (work: () => Promise<void>): Promise<void> =>
+      requests.runExclusive(work, REQUESTS_AT_ONCE),
+  };
 };

@@ -5,8 +5,8 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from "aws-l
 import type * as z from "zod/mini";
 import { endpoints, type Endpoint, type EndpointName } from "../lib/contract/endpoints.ts";
 import { errorBody, ServiceError, type ErrorBody } from "../lib/contract/errors.ts";
-import { allows, policyDocument } from "../local/gateway/policy.ts";
-import { proxyEvent } from "../local/gateway/proxy-event.ts";
+import { allows, policyDocument } from "../local/gateway/authorizer.ts";
+import { proxyEvent } from "../local/gateway/request.ts";
 
 /** A request to an endpoint, before the gateway. */
 export interface EndpointRequest {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Manifest } from "../lib/administration/manifest/manifest.ts";
 import { endpoints, type Endpoint, type EndpointName } from "../lib/contract/endpoints.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
-import { createSecretsManager } from "../local/aws/secrets-manager.ts";
+import { createSecretsManager } from "../local/aws.ts";
 import { readText } from "../local/server.ts";
 import { SERVICE_ACCOUNT } from "../sandbox/android-store/notifications/pushes.ts";
 import { createAndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";

@@ -1,9 +1,79 @@
 import { Mutex } from "async-mutex";
+import * as z from "zod";
 import { DAY, HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
-import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import { isoTime, plusPeriod, type Instant } from "../../lib/entitlements/time.ts";
 import type { TimedStore } from "../../sandbox/clock.ts";
-import type { Schedules } from "../lambda/schedules.ts";
+import { period, time } from "../../sandbox/fields.ts";
+import type { Mount } from "../../sandbox/mount.ts";
+import { found, refusal, serveRoutes, withBody, type Answer } from "../../sandbox/routes.ts";
+import { functionIdIn, type Assembly } from "../lambda/assembly.ts";
+import type { InvocationResult } from "../lambda/functions.ts";
 import type { MovedClock } from "./moved-clock.ts";
+
+const rule = z.object({
+  ScheduleExpression: z.string(),
+  State: z.literal("ENABLED"),
+  Targets: z.array(z.object({ Arn: z.string() })),
+});
+
+/** Logical ids of the functions that the template's schedules invoke. */
+export const scheduledFunctionsOf = (assembly: Assembly): string[] =>
+  [...assembly.resourcesOf("AWS::Events::Rule", rule).values()].flatMap(({ Targets }) =>
+    Targets.map(({ Arn }) => functionIdIn(Arn)),
+  );
+
+export type Schedules = ReturnType<typeof createSchedules>;
+
+/**
+ * Scheduled functions. Two runs of one schedule never overlap; a failure is logged when it begins, not at each run.
+ *
+ * @param invoke invokes a function without logging its failure
+ */
+export const createSchedules = (
+  functionIds: readonly string[],
+  invoke: (functionId: string) => Promise<InvocationResult>,
+  log: (line: string) => void,
+) => {
+  let stopped = false;
+  const running = new Map<string, Promise<void>>();
+  const failures = new Map<string, string | null>();
+
+  const run = async (id: string): Promise<void> => {
+    const failure = await invoke(id).then(
+      (result) => (result.status === "failed" ? `${result.errorType}: ${result.errorMessage}` : null),
+      String,
+    );
+    if (!stopped && failure !== null && failure !== failures.get(id))
+      log(`${id}, on its schedule: ${failure}`);
+    failures.set(id, failure);
+    running.delete(id);
+  };
+  const start = async (id: string): Promise<void> => {
+    if (!running.has(id)) running.set(id, run(id));
+    await running.get(id);
+  };
+
+  return {
+    start: (): void => {
+      if (!stopped) for (const id of functionIds) void start(id);
+    },
+    /** Runs every schedule once, after any run in progress. */
+    runAll: async (): Promise<void> => {
+      const runAgain = async (id: string): Promise<void> => {
+        await running.get(id);
+        await start(id);
+      };
+      if (!stopped) await Promise.all(functionIds.map(runAgain));
+    },
+    idle: async (): Promise<void> => {
+      await Promise.all(running.values());
+    },
+    /** No run starts or is logged from now on. */
+    stop: (): void => {
+      stopped = true;
+    },
+  };
+};
 
 export class ImpossibleMove extends Error {}
 
@@ -130,4 +200,50 @@ export const createTimekeeper = (options: {
       schedules.stop();
     },
   };
+};
+
+export const CLOCK_PATH = "/sandbox/clock";
+
+export const moveRequest = z
+  .strictObject({ advance: period.optional(), at: time.optional(), reset: z.literal(true).optional() })
+  .refine((moves) => Object.keys(moves).length === 1, {
+    message: 'exactly one is expected of "advance", "at" and "reset"',
+  });
+
+/**
+ * The clock of the local run: `GET` reads it, `POST` moves it with `{"advance": "P1M"}`, `{"at": "<ISO time>"}` or
+ * `{"reset": true}`. Both answer `{ "now": "<ISO time>" }`, a move once it is complete.
+ *
+ * @param options.reset takes the whole service back to real time and to its first state
+ */
+export const createClockEndpoint = ({
+  clock,
+  timekeeper,
+  reset,
+  log,
+}: {
+  readonly clock: MovedClock;
+  readonly timekeeper: Timekeeper;
+  readonly reset: () => Promise<void>;
+  readonly log: (line: string) => void;
+}): Mount => {
+  const read = (): Answer => found({ now: isoTime(clock.now()) });
+  const move = async ({ advance, at }: z.output<typeof moveRequest>): Promise<void> => {
+    if (advance !== undefined) return timekeeper.move((now) => plusPeriod(now, advance));
+    if (at !== undefined) return timekeeper.move(() => at);
+    return timekeeper.reset(reset);
+  };
+  return serveRoutes("", {
+    [`GET ${CLOCK_PATH}`]: read,
+    [`POST ${CLOCK_PATH}`]: withBody(moveRequest, async (wanted) => {
+      try {
+        await move(wanted);
+        return read();
+      } catch (error) {
+        if (error instanceof ImpossibleMove) return refusal(400, error.message);
+        log(String(error));
+        return refusal(500, "The clock could not be moved; the service's output says why.");
+      }
+    }),
+  });
 };

@@ -1,7 +1,78 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { codeOf, LocalError } from "../local-error.ts";
-import { lockFolder } from "./folder-lock.ts";
+import * as z from "zod";
+import { isInstant } from "../../lib/entitlements/time.ts";
+import type { TimedStore } from "../../sandbox/clock.ts";
+import type { MovedClock } from "../clock/moved-clock.ts";
+import { codeOf, LocalError } from "../server.ts";
+
+/** Ids of the processes that use the folder: the service, and on the second line its database. */
+const LOCK_FILE = ".in-use-by";
+
+const isRunning = (holder: number): boolean => {
+  try {
+    return process.kill(holder, 0);
+  } catch (error) {
+    return codeOf(error) === "EPERM";
+  }
+};
+
+/**
+ * Whether the process is a database on the folder: after a restart of the machine, another one may have its id. Where its
+ * command cannot be read, it counts as the database.
+ */
+const isDatabaseOf = (dynamoDb: string, id: number): boolean => {
+  if (!isRunning(id)) return false;
+  try {
+    const command = execFileSync("ps", ["-ww", "-o", "args=", "-p", String(id)], { encoding: "utf8" });
+    return command.includes(dynamoDb) || command.includes("docker");
+  } catch {
+    return true;
+  }
+};
+
+const idIn = (line: string | undefined): number | null => {
+  const id = Number(line);
+  return line && Number.isInteger(id) && id > 0 ? id : null;
+};
+
+const take = (file: string): boolean => {
+  try {
+    writeFileSync(file, String(process.pid), { flag: "wx" });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+};
+
+/**
+ * Locks a data folder: two databases in one folder would overwrite each other's data.
+ *
+ * @throws LocalError if another service, or the database of one that was killed, uses it
+ */
+const lockFolder = (folder: string, dynamoDb: string) => {
+  const file = join(folder, LOCK_FILE);
+  if (!take(file)) {
+    const [holder, database] = readFileSync(file, "utf8").split("\n").map(idIn);
+    // A killed process leaves its lock behind; in a container the next process may have the same id.
+    const isHeld = holder != null && holder !== process.pid && isRunning(holder);
+    if (!isHeld && database != null && isDatabaseOf(dynamoDb, database))
+      throw new LocalError(
+        `An earlier run was killed, and its DynamoDB Local (process ${database}) still uses the data folder ${folder}; end it with kill ${database}, and start again.`,
+      );
+    if (!isHeld) rmSync(file, { force: true });
+    if (isHeld || !take(file))
+      throw new LocalError(
+        `The data folder ${folder} is in use by process ${holder}. Stop it, or pass another --data. If that process is not this service, delete ${file}.`,
+      );
+  }
+  return {
+    nameDatabase: (id: number): void => writeFileSync(file, `${process.pid}\n${id}`),
+    release: (): void => rmSync(file, { force: true }),
+  };
+};
 
 /** Files that a local service keeps between runs; without a folder, none. */
 export interface DataFolder {
@@ -23,13 +94,7 @@ const makeFolder = (folder: string): void => {
   mkdirSync(folder);
 };
 
-export const damaged = (dynamoDb: string, cause?: unknown): LocalError =>
-  new LocalError(
-    `The database in ${dynamoDb} is damaged; restore it, remove that folder to start with an empty one, or choose another with --data <folder>.`,
-    { cause },
-  );
-
-const openLocked = (folder: string, dynamoDb: string): ReturnType<typeof lockFolder> => {
+const openLocked = (folder: string, dynamoDb: string) => {
   try {
     makeFolder(dynamoDb);
     const probe = join(dynamoDb, ".probe");
@@ -111,4 +176,50 @@ export const keptOrNew = (
   const made = make();
   folder.write(file, `${made}\n`);
   return made;
+};
+
+const CLOCK_FILE = "clock.json";
+export const STORE_FILES = {
+  "ios-store": "sandbox-ios-store-purchases.json",
+  "android-store": "sandbox-android-store-purchases.json",
+} as const;
+
+const keptClock = z.object({ offset: z.number().refine(isInstant) });
+
+/**
+ * Offset of the clock in the data folder, so that a restart does not go back in time; 0 if there is none.
+ *
+ * @throws LocalError if it cannot be read
+ */
+export const keptOffset = (folder: DataFolder): number =>
+  parseKept(
+    CLOCK_FILE,
+    folder.read(CLOCK_FILE) ?? '{"offset":0}',
+    (text) => keptClock.parse(JSON.parse(text)).offset,
+    " to start in real time, with another folder: what was verified in the future stays in the table",
+  );
+
+/** Writes what has changed of the clock and the stores into the data folder. Never throws. */
+export const createKeeper = (
+  folder: DataFolder,
+  clock: MovedClock,
+  stores: Readonly<Record<keyof typeof STORE_FILES, TimedStore>>,
+  log: (line: string) => void,
+): (() => void) => {
+  if (folder.dynamoDb === null) return () => undefined;
+  const written = new Map<string, string>();
+  const keep = (file: string, text: string): void => {
+    if (written.get(file) === text) return;
+    folder.write(file, text);
+    written.set(file, text);
+  };
+  return () => {
+    try {
+      keep(CLOCK_FILE, JSON.stringify({ offset: clock.offset() }));
+      for (const store of ["ios-store", "android-store"] as const)
+        keep(STORE_FILES[store], stores[store].save());
+    } catch (error) {
+      log(`The data folder could not be written: ${String(error)}`);
+    }
+  };
 };

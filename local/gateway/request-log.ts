@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { parseJson } from "../../lib/bounded-text.ts";
-import type { GatewayAnswer, GatewayError } from "./error.ts";
+import type { GatewayAnswer, GatewayError } from "./answer.ts";
 
 export interface AnsweredRequest {
   readonly method: string;

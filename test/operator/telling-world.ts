@@ -15,7 +15,7 @@ import { createDeliveryQueue, requestDelivery } from "../../lib/table/telling/de
 import { createTestTable, type TestTable } from "../../testing/support/table/table.ts";
 import { masterSecretName, keyedHash } from "../../lib/delivery/webhook-secret.ts";
 import { tellChanges } from "../../lib/telling/tell-changes.ts";
-import { createSecretsManager } from "../../local/aws/secrets-manager.ts";
+import { createSecretsManager } from "../../local/aws.ts";
 import { close, listen } from "../../local/server.ts";
 import type { EnvironmentVariables } from "../../operator/connection.ts";
 import type { World } from "../../operator/program.ts";

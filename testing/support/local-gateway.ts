@@ -7,8 +7,7 @@ import { fileURLToPath } from "node:url";
 import { createMovedClock, type MovedClock } from "../../local/clock/moved-clock.ts";
 import { createGateway } from "../../local/gateway/gateway.ts";
 import { startLocalService, type LocalServiceOptions } from "../../local/local-service.ts";
-import { synthesize } from "../../local/lambda/synthesize.ts";
-import { Assembly, readAssembly } from "../../local/lambda/assembly.ts";
+import { Assembly, readAssembly, synthesize } from "../../local/lambda/assembly.ts";
 import { serve } from "../server.ts";
 import { startRoleGate } from "./table/role-gate.ts";
 

@@ -5,8 +5,7 @@ import {
   ListSecretsCommand,
   SecretsManagerClient,
 } from "@aws-sdk/client-secrets-manager";
-import { createSecretsManager } from "../../../local/aws/secrets-manager.ts";
-import { createTokenService } from "../../../local/aws/token-service.ts";
+import { createSecretsManager, createTokenService } from "../../../local/aws.ts";
 import { serve } from "../../../testing/server.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -1,6 +1,5 @@
-import { createClockEndpoint } from "../../../local/clock/clock-endpoint.ts";
+import { createClockEndpoint, ImpossibleMove } from "../../../local/clock/timekeeper.ts";
 import { createMovedClock } from "../../../local/clock/moved-clock.ts";
-import { ImpossibleMove } from "../../../local/clock/timekeeper.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { serve } from "../../../testing/server.ts";
 

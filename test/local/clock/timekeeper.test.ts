@@ -3,8 +3,12 @@ import fc from "fast-check";
 import { DAY, HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createMovedClock } from "../../../local/clock/moved-clock.ts";
-import { createTimekeeper, ImpossibleMove, type Timekeeper } from "../../../local/clock/timekeeper.ts";
-import type { Schedules } from "../../../local/lambda/schedules.ts";
+import {
+  createTimekeeper,
+  ImpossibleMove,
+  type Schedules,
+  type Timekeeper,
+} from "../../../local/clock/timekeeper.ts";
 import type { TimedStore } from "../../../sandbox/clock.ts";
 import { cases } from "../../../testing/support/proof.ts";
 

@@ -2,8 +2,12 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DAY } from "../../../lib/duration.ts";
 import { createMovedClock } from "../../../local/clock/moved-clock.ts";
-import { openDataFolder } from "../../../local/database/data-folder.ts";
-import { createKeeper, keptOffset, STORE_FILES } from "../../../local/database/kept-state.ts";
+import {
+  createKeeper,
+  keptOffset,
+  openDataFolder,
+  STORE_FILES,
+} from "../../../local/database/data-folder.ts";
 import type { TimedStore } from "../../../sandbox/clock.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

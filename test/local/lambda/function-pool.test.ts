@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DAY } from "../../../lib/duration.ts";
 import { createMovedClock, type MovedClock } from "../../../local/clock/moved-clock.ts";
-import { FunctionPool } from "../../../local/lambda/pool.ts";
+import { FunctionPool } from "../../../local/lambda/functions.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const TIMEOUT = 10_000;

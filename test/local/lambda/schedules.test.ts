@@ -1,5 +1,5 @@
-import type { InvocationResult } from "../../../local/lambda/pool.ts";
-import { createSchedules, scheduledFunctionsOf } from "../../../local/lambda/schedules.ts";
+import type { InvocationResult } from "../../../local/lambda/functions.ts";
+import { createSchedules, scheduledFunctionsOf } from "../../../local/clock/timekeeper.ts";
 import { SERVICE_APP, assemblyOf, withProperties } from "../../../testing/support/local-gateway.ts";
 
 const RULE = "AWS::Events::Rule";

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { userInfo } from "node:os";
-import { createTokenService } from "../../../local/aws/token-service.ts";
+import { createTokenService } from "../../../local/aws.ts";
 import { close, listen } from "../../../local/server.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import type { Claim } from "../../../lib/customers/storing/resolve-customer.ts";
