@@ -8,7 +8,7 @@ import type { PushTokenRejection, PushTokenVerifier } from "../../lib/stores/and
 import type { Rejection } from "../../lib/stores/ios-store/signatures/verdict.ts";
 import type { StoreFailure } from "../../lib/stores/store-client.ts";
 import { count, time } from "./metrics.ts";
-import type { CustomerTable } from "../../lib/customers/storing/customer-table.ts";
+import type { CustomerTable } from "../../lib/customers/storing/fact-store.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
 import type { AppStoreServer } from "../../lib/stores/ios-store/server-api/app-store-server.ts";

@@ -5,7 +5,8 @@ import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { Terms } from "../entitlements/timeline.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { accountHoldings, type CustomerTable } from "./storing/customer-table.ts";
+import { accountHoldings } from "./storing/records.ts";
+import type { CustomerTable } from "./storing/fact-store.ts";
 import type { ResolvedCustomer } from "./storing/store-facts.ts";
 
 export const presentCustomer = (

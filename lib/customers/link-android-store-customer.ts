@@ -7,7 +7,7 @@ import { accountId, type ApplicationId } from "../identifiers.ts";
 import { purchasesOfToken } from "../stores/android-store/purchase-token.ts";
 import { reportOf, selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";
-import { buryRemains } from "./storing/bury-remains.ts";
+import { buryRemains } from "./storing/fact-store.ts";
 import { presentLink } from "./customer-answers.ts";
 import {
   sourceOf,
@@ -33,17 +33,18 @@ const isOfKind = (
 
 /** The stored purchase of a token; undefined: there is none. An erased customer's cannot be read. */
 const findStored = async (
-  { ports: { table, bury, now }, application: { identifier } }: PackageContext,
+  { ports, application: { identifier } }: PackageContext,
   purchaseToken: string,
 ): Promise<Purchase | undefined> => {
-  const moment = now();
+  const { table } = ports;
+  const moment = ports.now();
   const known = await table.findFacts(identifier, [], purchasesOfToken(purchaseToken), moment);
   const stored = [...known.purchases.values()];
   const { gone } = await table.findCustomers(
     identifier,
     stored.map(({ customer }) => customer),
   );
-  await buryRemains(bury, identifier, known, gone, moment);
+  await buryRemains(ports, identifier, known, gone, moment);
   if (known.erasedPurchases.size + gone.size > 0) throw new ServiceError("CUSTOMER_NOT_FOUND");
   return stored.map(({ purchase }) => purchase).find(({ verifiedAt }) => verifiedAt > 0);
 };

@@ -1,9 +1,6 @@
 import type { Application } from "../applications/application.ts";
-import {
-  accountHoldings,
-  type AccountCustomer,
-  type CustomerTable,
-} from "../customers/storing/customer-table.ts";
+import { accountHoldings, type AccountCustomer } from "../customers/storing/records.ts";
+import type { CustomerTable } from "../customers/storing/fact-store.ts";
 import { entitlementsAt, nextChangeAt } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../lib/administration/acts/audit.ts";
 import { loadAccountReport, type ReportedCustomer } from "../../lib/administration/reports/account-report.ts";
 import type { Application } from "../../lib/applications/application.ts";
-import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/storing/bury-remains.ts";
+import { ERASURE_BLOCKS_MILLISECONDS } from "../../lib/customers/storing/fact-store.ts";
 import type { Transfer } from "../../lib/customers/storing/records.ts";
 import { DAY } from "../../lib/duration.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";

@@ -1,6 +1,6 @@
 import { NOT_ASKED, type Asking, type NotAskedReason } from "../../lib/administration/reports/asking.ts";
 import type { Store } from "../../lib/contract/schemas.ts";
-import type { PauseReason } from "../../lib/customers/asking/ask-queue.ts";
+import type { PauseReason } from "../../lib/customers/asking/ask.ts";
 import type { AskReason } from "../../lib/entitlements/next-ask.ts";
 import type { PurchaseReference } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";

@@ -1,11 +1,15 @@
-import type { KnownFacts } from "../../lib/customers/storing/customer-table.ts";
+import type {
+  KnownFacts,
+  Link,
+  StoredCustomer,
+  StoredPurchase,
+} from "../../lib/customers/storing/records.ts";
 import {
   planCustomerChange,
   type Merge,
   type Plan,
   type PlanState,
 } from "../../lib/customers/storing/plan-customer-change.ts";
-import type { Link, StoredCustomer, StoredPurchase } from "../../lib/customers/storing/records.ts";
 import { referenceText, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId, customerId } from "../../lib/identifiers.ts";
 import { anApplication } from "../../testing/support/application.ts";

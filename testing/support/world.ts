@@ -10,9 +10,8 @@ import {
   type Destination,
 } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
-import { CLAIMS_PER_ACCOUNT, type FactStore } from "../../lib/customers/storing/fact-store.ts";
+import { CLAIMS_PER_ACCOUNT, type FactStore, type Claim } from "../../lib/customers/storing/fact-store.ts";
 import { readAccountEntitlements } from "../../lib/customers/customer-answers.ts";
-import type { Claim } from "../../lib/customers/storing/resolve-customer.ts";
 import { sourceOf } from "../../lib/customers/storing/store-android-store-purchase.ts";
 import {
   storeFacts,

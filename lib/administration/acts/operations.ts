@@ -1,6 +1,10 @@
-import { type Bury, ERASURE_BLOCKS_MILLISECONDS } from "../../customers/storing/bury-remains.ts";
-import type { CustomerChange, WriteCustomerChange } from "../../customers/storing/customer-change.ts";
-import type { CustomerTable } from "../../customers/storing/customer-table.ts";
+import {
+  type Bury,
+  ERASURE_BLOCKS_MILLISECONDS,
+  type CustomerChange,
+  type WriteCustomerChange,
+  type CustomerTable,
+} from "../../customers/storing/fact-store.ts";
 import type {
   Link,
   StoredCustomer,

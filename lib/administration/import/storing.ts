@@ -1,13 +1,13 @@
 import type { AndroidStoreConfiguration, Application } from "../../applications/application.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { customersOf, type CustomerTable, isErased } from "../../customers/storing/customer-table.ts";
+import { customersOf, isErased, type AndroidStoreSource } from "../../customers/storing/records.ts";
+import type { CustomerTable } from "../../customers/storing/fact-store.ts";
 import {
   type AndroidStorePurchases,
   storeAndroidStorePurchase,
 } from "../../customers/storing/store-android-store-purchase.ts";
 import { storeFacts } from "../../customers/storing/store-facts.ts";
 import { statedPurchases, type VerifiedFacts } from "../../customers/storing/verified-facts.ts";
-import type { AndroidStoreSource } from "../../customers/asking/ask.ts";
 import { catalogOf } from "../../entitlements/catalog.ts";
 import { entitlementsAt } from "../../entitlements/entitlements.ts";
 import { joinAll } from "../../entitlements/join.ts";

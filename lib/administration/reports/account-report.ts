@@ -1,11 +1,11 @@
 import { type Application, tellsChanges } from "../../applications/application.ts";
-import type { Link, StoredCustomer } from "../../customers/storing/records.ts";
-import { accountHoldings, customersOf, type CustomerTable, eachOnce, isErased } from "../../customers/storing/customer-table.ts";
+import { type Link, type StoredCustomer, accountHoldings, customersOf, eachOnce, isErased } from "../../customers/storing/records.ts";
+import type { CustomerTable } from "../../customers/storing/fact-store.ts";
 import { entitlementsAt } from "../../entitlements/entitlements.ts";
 import type { Holding } from "../../entitlements/timeline.ts";
 import { type IdentityReference, type Purchase, type PurchaseReference, referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { AskQueues } from "../../customers/asking/ask-queue.ts";
+import type { AskQueues } from "../../customers/asking/ask.ts";
 import { type AccountId, type ApplicationId, type CustomerId, purchaseKey } from "../../identifiers.ts";
 import type { AccountDelivery, Delivery, DestinationReference } from "../../delivery/delivery-queue.ts";
 import { compare } from "../../order.ts";

@@ -1,7 +1,6 @@
 import type { Application } from "../../applications/application.ts";
-import type { AskQueues, PauseReason } from "../../customers/asking/ask-queue.ts";
-import type { IosStoreSource } from "../../customers/asking/ask.ts";
-import type { StoredPurchase } from "../../customers/storing/records.ts";
+import type { AskQueues, PauseReason } from "../../customers/asking/ask.ts";
+import type { IosStoreSource, StoredPurchase } from "../../customers/storing/records.ts";
 import type { StoreInEnvironment } from "../../customers/application-of.ts";
 import { lastHeard, nextAsk, type AskReason } from "../../entitlements/next-ask.ts";
 import type { Instant } from "../../entitlements/time.ts";

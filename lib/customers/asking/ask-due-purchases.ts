@@ -7,9 +7,15 @@ import { failingOf, type Failing } from "../../queues/health.ts";
 import { eachAlone, turnOf, type Outcome, type Work } from "../../queues/work-off.ts";
 import { workOffApplications, type RunOfApplications } from "../../queues/work-off-all.ts";
 import { givenUpAt } from "../../stores/android-store/acknowledgement-deadline.ts";
-import { type DueAsk, type AskOutcome, askAfterFailure, type Said } from "./ask.ts";
-import type { AskQueues, PauseReason } from "./ask-queue.ts";
-import type { CustomerTable } from "../storing/customer-table.ts";
+import {
+  type DueAsk,
+  type AskOutcome,
+  askAfterFailure,
+  type Said,
+  type AskQueues,
+  type PauseReason,
+} from "./ask.ts";
+import type { CustomerTable } from "../storing/fact-store.ts";
 import type { StoredPurchase } from "../storing/records.ts";
 import { askQueuesOf, storeText, type StoreInEnvironment } from "../application-of.ts";
 

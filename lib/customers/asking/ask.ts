@@ -1,5 +1,4 @@
 import { ServiceError } from "../../contract/errors.ts";
-import type { ProductKind } from "../../contract/schemas.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../duration.ts";
 import {
   ASKED_AFTER_END,
@@ -19,27 +18,10 @@ import {
 } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId, PurchaseKey } from "../../identifiers.ts";
-import type { Acknowledgement, StoredPurchase } from "../storing/records.ts";
-
-/** Parameters of a look-up in the Android store. Holds the purchase token, so it is never logged. */
-export interface AndroidStoreSource {
-  readonly store: "android-store";
-  readonly packageName: string;
-  readonly purchaseToken: string;
-  readonly productKind: ProductKind;
-}
-
-/** App of an iOS purchase, which is asked about by its original transaction id. */
-export interface IosStoreSource {
-  readonly store: "ios-store";
-  readonly bundleIdentifier: string;
-}
-
-export type AskSource = AndroidStoreSource | IosStoreSource;
-
-/** Each bundle or package has a credential, a quota and a queue of its own. */
-export const bundleOrPackageOf = (source: AskSource): string =>
-  source.store === "ios-store" ? source.bundleIdentifier : source.packageName;
+import type { QueueHealth } from "../../queues/health.ts";
+import type { Queue } from "../../queues/work-off.ts";
+import type { StoreInEnvironment } from "../application-of.ts";
+import type { Acknowledgement, AskSource, StoredPurchase } from "../storing/records.ts";
 
 export interface DueAsk {
   readonly application: ApplicationId;
@@ -48,6 +30,42 @@ export interface DueAsk {
   readonly because: NextAsk["because"];
   readonly source: AskSource;
   readonly acknowledgement: Acknowledgement | null;
+}
+
+export const PAUSE_REASONS = ["unavailable", "credential-rejected"] as const;
+export type PauseReason = (typeof PAUSE_REASONS)[number];
+
+/** Fields of a stored purchase that its queue item depends on. */
+export type Asked = Pick<StoredPurchase, "purchase" | "ask" | "bundleOrPackage" | "acknowledgement">;
+
+/** One queue for each bundle or package and environment. The transaction of a purchase's facts writes its item. */
+export interface AskQueues {
+  of(reference: StoreInEnvironment): Queue<DueAsk, PauseReason>;
+  /** Health of a queue; one that was never taken is healthy. */
+  healthOf(reference: StoreInEnvironment): Promise<QueueHealth<PauseReason>>;
+  /** Ends a pause: the next worker asks at once. */
+  resume(reference: StoreInEnvironment): Promise<void>;
+  /** Source of a queued purchase; null: it is in no queue. */
+  sourceOf(application: ApplicationId, asked: Asked): Promise<AskSource | null>;
+  /** Moves an item and its purchase's record of it; null: removes both. One that was moved meanwhile stays as it is. */
+  move(due: DueAsk, to: NextAsk | null): Promise<void>;
+  /** Sets a purchase's question. `conflict`: the purchase has changed since it was read. */
+  set(
+    application: ApplicationId,
+    stored: Asked & Pick<StoredPurchase, "revision">,
+    ask: NextAsk,
+    source: AskSource,
+  ): Promise<"written" | "conflict">;
+  /**
+   * Ends an acknowledgement, and moves the question to what the facts give. A purchase that has changed since stays as
+   * it is.
+   */
+  acknowledged(
+    application: ApplicationId,
+    asked: Asked,
+    source: AskSource,
+    to: NextAsk | null,
+  ): Promise<void>;
 }
 
 export type AskOutcome =

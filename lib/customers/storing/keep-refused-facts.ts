@@ -1,10 +1,9 @@
 import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
-import type { Unowned } from "./customer-table.ts";
-import type { StateContext } from "./fact-store.ts";
+import type { Unowned } from "./fact-store.ts";
+import { type StateContext, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 import { mergeOf, planCustomerChange, type Plan, type ToAcknowledge } from "./plan-customer-change.ts";
 import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer } from "./resolve-customer.ts";
-import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
 /** A refused link, like a notification, selects no product of a one-time purchase. Subscriptions select all lines. */
 const selectingNothing = (facts: VerifiedFacts): VerifiedFacts => ({

@@ -15,14 +15,18 @@ import {
 } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { CustomerId } from "../../identifiers.ts";
-import type { Asked } from "../asking/ask-queue.ts";
-import { askAfter, bundleOrPackageOf, hasChanged, type FactsOrigin } from "../asking/ask.ts";
-import { ABSORBED_PER_TRANSACTION, type CustomerChange } from "./customer-change.ts";
-import type { KnownFacts } from "./customer-table.ts";
-import type { StateContext } from "./fact-store.ts";
-import type { Acknowledgement, Link, StoredCustomer, StoredPurchase } from "./records.ts";
+import { type Asked, askAfter, hasChanged, type FactsOrigin } from "../asking/ask.ts";
+import {
+  bundleOrPackageOf,
+  type KnownFacts,
+  type Acknowledgement,
+  type Link,
+  type StoredCustomer,
+  type StoredPurchase,
+} from "./records.ts";
+import { ABSORBED_PER_TRANSACTION, type CustomerChange } from "./fact-store.ts";
+import { type StateContext, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 import { resolveCustomer } from "./resolve-customer.ts";
-import { statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 
 /**
  * Time within which Google's unchanged answer is a replay and is not stored, unless a line has ended in between: then

@@ -1,14 +1,9 @@
-import type { AssertedBy, Environment } from "../../contract/schemas.ts";
+import type { AssertedBy, Environment, ProductKind } from "../../contract/schemas.ts";
 import type { NextAsk } from "../../entitlements/next-ask.ts";
 import type { Purchase } from "../../entitlements/purchase.ts";
+import type { Holding } from "../../entitlements/timeline.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../../identifiers.ts";
-
-export interface Acknowledgement {
-  readonly dueSince: Instant;
-  /** Time after which Google refunds the purchase. */
-  readonly deadline: Instant;
-}
 
 export interface Link {
   readonly account: AccountId;
@@ -37,6 +32,12 @@ export interface StoredCustomer {
   readonly survivorVersion: number;
 }
 
+export interface Acknowledgement {
+  readonly dueSince: Instant;
+  /** Time after which Google refunds the purchase. */
+  readonly deadline: Instant;
+}
+
 /** A purchase, and the customer it was stored for, possibly an alias by now. Every write raises the revision. */
 export interface StoredPurchase {
   readonly revision: number;
@@ -48,6 +49,26 @@ export interface StoredPurchase {
   /** The bundle or package that sold it; null: not known. */
   readonly bundleOrPackage: string | null;
 }
+
+/** Parameters of a look-up in the Android store. Holds the purchase token, so it is never logged. */
+export interface AndroidStoreSource {
+  readonly store: "android-store";
+  readonly packageName: string;
+  readonly purchaseToken: string;
+  readonly productKind: ProductKind;
+}
+
+/** App of an iOS purchase, which is asked about by its original transaction id. */
+export interface IosStoreSource {
+  readonly store: "ios-store";
+  readonly bundleIdentifier: string;
+}
+
+export type AskSource = AndroidStoreSource | IosStoreSource;
+
+/** Each bundle or package has a credential, a quota and a queue of its own. */
+export const bundleOrPackageOf = (source: AskSource): string =>
+  source.store === "ios-store" ? source.bundleIdentifier : source.packageName;
 
 /** A move to another account by a link: the application's policy allows it, or a client's claim gave way. */
 export interface Transfer {
@@ -64,3 +85,58 @@ export interface StoredIdentity {
   /** The customer's version as written in the identity's transaction; 0: unknown. */
   readonly customerVersion: number;
 }
+
+export interface KnownFacts {
+  /** One entry for each requested identity, in the same order; null: no owner. */
+  readonly identities: readonly (StoredIdentity | null)[];
+  /** Keyed by `referenceText`. */
+  readonly purchases: ReadonlyMap<string, StoredPurchase>;
+  /** By `referenceText`: purchases that an erased customer's tombstone still reserves. */
+  readonly erasedPurchases: ReadonlySet<string>;
+  /** Whether a tombstone still reserves one of the identities. */
+  readonly erasedIdentity: boolean;
+}
+
+/** Customers that the facts are stored for, aliases included. */
+export const customersOf = ({ identities, purchases }: KnownFacts): ReadonlySet<CustomerId> =>
+  new Set([
+    ...identities.flatMap((identity) => identity?.customer ?? []),
+    ...[...purchases.values()].map(({ customer }) => customer),
+  ]);
+
+export const isErased = ({ erasedIdentity, erasedPurchases }: KnownFacts): boolean =>
+  erasedIdentity || erasedPurchases.size > 0;
+
+/** Customers that identifiers lead to, aliases followed. In neither map: the survivor does not show the merge yet. */
+export interface FoundCustomers {
+  /** By requested identifier. Identifiers of one customer share its object. */
+  readonly living: ReadonlyMap<CustomerId, StoredCustomer>;
+  /** By requested identifier that leads to nobody: the last identifier of its alias chain. */
+  readonly gone: ReadonlyMap<CustomerId, CustomerId>;
+}
+
+export const eachOnce = (living: FoundCustomers["living"]): readonly StoredCustomer[] => [
+  ...new Set(living.values()),
+];
+
+/** Whether a customer was read before one of its identities' transaction was applied: other facts may be missing. */
+export const isBehindIdentity = ({ identities }: KnownFacts, living: FoundCustomers["living"]): boolean =>
+  identities.some((identity) => {
+    const found = identity === null ? undefined : living.get(identity.customer);
+    return (
+      found !== undefined &&
+      found.identifier === identity?.customer &&
+      found.version < identity.customerVersion
+    );
+  });
+
+export interface AccountCustomer {
+  readonly customer: CustomerId;
+  readonly holdings: readonly Purchase[];
+  readonly assertedBy: AssertedBy;
+}
+
+export const accountHoldings = (customers: readonly AccountCustomer[]): readonly Holding[] =>
+  customers.flatMap(({ customer, holdings, assertedBy }) =>
+    holdings.map((purchase) => ({ customerIdentifier: customer, assertedBy, purchase })),
+  );

@@ -1,16 +1,11 @@
 import type { ErrorCode } from "../../contract/errors.ts";
-import type { AssertedBy } from "../../contract/schemas.ts";
+import { referenceText, type ProvenPurchase } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { AccountId, CustomerId } from "../../identifiers.ts";
+import type { CustomerId } from "../../identifiers.ts";
 import { compare } from "../../order.ts";
-import type { Link } from "./records.ts";
-
-export interface Claim {
-  readonly account: AccountId;
-  readonly assertedBy: AssertedBy;
-  /** An import's: it moves no customer that any other account has, and lifts no erasure. */
-  readonly isImported?: true;
-}
+import type { Claim } from "./fact-store.ts";
+import type { Link, StoredCustomer } from "./records.ts";
+import type { StateContext, VerifiedFacts } from "./verified-facts.ts";
 
 export interface Owner {
   readonly identifier: CustomerId;
@@ -80,4 +75,75 @@ export const resolveCustomer = <Customer extends Owner>(
       linkedAt: Math.min(...(agreeing.length > 0 ? agreeing.map((link) => link.linkedAt) : [moment])),
     },
   };
+};
+
+type Owners = Pick<StateContext, "known" | "living">;
+
+export const ownersOf = (
+  { identities, purchases }: VerifiedFacts,
+  { known, living }: Owners,
+): readonly StoredCustomer[] => {
+  const stored = purchases
+    .flatMap(({ purchase, mentioned }) => [purchase, ...mentioned])
+    .map((one) => known.purchases.get(referenceText(one)));
+  const named = identities.length === 0 ? [] : known.identities;
+  return [...new Set([...named, ...stored].flatMap((one) => (one && living.get(one.customer)) ?? []))];
+};
+
+/** Names by person: any of a person's names leads to the same one. */
+const namesOfPersons = () => {
+  const leaders = new Map<string, string>();
+  const personOf = (name: string): string => {
+    const leader = leaders.get(name);
+    if (leader === undefined) return name;
+    // Paths stay short, however many purchases one person has.
+    const person = personOf(leader);
+    leaders.set(name, person);
+    return person;
+  };
+  const unite = (names: readonly string[]): void => {
+    const [person = "", ...others] = new Set(names.map(personOf));
+    for (const other of others) leaders.set(other, person);
+  };
+  return { unite, personOf };
+};
+
+/** Name of whoever has the request's app transaction id. */
+const HOLDER = "the app transaction id";
+
+/**
+ * The facts by person, the app transaction id's first. Anybody may send another's old copy, so what comes together
+ * proves nothing: purchases are one person's by a shared app transaction id, by a lineage that names another, or by a
+ * customer that has both. Xcode's ids name nobody, and its certificate is the developer's own.
+ */
+export const personsIn = (facts: VerifiedFacts, { known, living }: Owners): readonly VerifiedFacts[] => {
+  const { identities, purchases, environment, isChosenByClient = false } = facts;
+  const isNamed = ({ identity }: ProvenPurchase): boolean => identities.length > 0 && identity !== null;
+  if (!isChosenByClient || environment === "xcode" || purchases.every(isNamed)) return [facts];
+
+  const ownerOf = (customer: CustomerId | undefined): string[] =>
+    customer === undefined ? [] : [living.get(customer)?.identifier ?? customer];
+  const namesOf = (proven: ProvenPurchase): string[] => [
+    ...(isNamed(proven) ? [HOLDER] : []),
+    ...[proven.purchase, ...proven.mentioned]
+      .map(referenceText)
+      .flatMap((reference) => [reference, ...ownerOf(known.purchases.get(reference)?.customer)]),
+  ];
+  const { unite, personOf } = namesOfPersons();
+  if (identities.length > 0) unite([HOLDER, ...ownerOf(known.identities[0]?.customer)]);
+  for (const proven of purchases) unite(namesOf(proven));
+
+  const byPerson = Map.groupBy(purchases, ({ purchase }) => personOf(referenceText(purchase)));
+  const holder = personOf(HOLDER);
+  const persons = new Set([...(identities.length > 0 ? [holder] : []), ...byPerson.keys()]);
+  if (persons.size === 1) return [facts];
+  return [...persons]
+    .filter((person) => byPerson.has(person) || known.identities[0] != null)
+    .map((person) => ({
+      ...facts,
+      isChosenByClient: false,
+      identities: person === holder ? identities : [],
+      purchases: byPerson.get(person) ?? [],
+      renewals: facts.renewals.filter((renewal) => personOf(referenceText(renewal)) === person),
+    }));
 };

@@ -12,11 +12,9 @@ import { isTransient } from "../../stores/android-store/failure.ts";
 import { purchaseKeyOfToken, purchasesOfToken } from "../../stores/android-store/purchase-token.ts";
 import { provenPurchaseOf, reportOf, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
 import type { StoreFailure } from "../../stores/store-client.ts";
-import { isOfErased, type AndroidStoreSource, type FactsOrigin } from "../asking/ask.ts";
-import type { AskQueues } from "../asking/ask-queue.ts";
-import type { KnownFacts } from "./customer-table.ts";
-import type { FactStore } from "./fact-store.ts";
-import type { Claim } from "./resolve-customer.ts";
+import { isOfErased, type FactsOrigin, type AskQueues } from "../asking/ask.ts";
+import type { AndroidStoreSource, KnownFacts } from "./records.ts";
+import type { FactStore, Claim } from "./fact-store.ts";
 import { storeFacts, type LearnOfMentioned, type StoringOutcome } from "./store-facts.ts";
 import type { VerifiedFacts } from "./verified-facts.ts";
 

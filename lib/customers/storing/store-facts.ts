@@ -6,15 +6,17 @@ import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
 import { ungrantedProducts } from "../../entitlements/catalog.ts";
 import type { CustomerId } from "../../identifiers.ts";
 import { tryAgain } from "../../pause.ts";
-import { buryRemains } from "./bury-remains.ts";
-import { customersOf, eachOnce, isBehindIdentity, isErased, type KnownFacts } from "./customer-table.ts";
+import { buryRemains, CLAIMS_WITHOUT_IDENTITY, type FactStore, type Claim } from "./fact-store.ts";
+import { customersOf, eachOnce, isBehindIdentity, isErased, type KnownFacts } from "./records.ts";
 import {
   claimsLimit,
-  CLAIMS_WITHOUT_IDENTITY,
   type FactContext,
-  type FactStore,
   type StateContext,
-} from "./fact-store.ts";
+  divideFacts,
+  namesNobody,
+  statedPurchases,
+  type VerifiedFacts,
+} from "./verified-facts.ts";
 import { keepRefusedFacts, storeForOwners, withoutErased } from "./keep-refused-facts.ts";
 import {
   holdingsAfter,
@@ -23,15 +25,7 @@ import {
   standingLink,
   type ToAcknowledge,
 } from "./plan-customer-change.ts";
-import { resolveCustomer, type Claim, type Refused } from "./resolve-customer.ts";
-import {
-  divideFacts,
-  namesNobody,
-  ownersOf,
-  personsIn,
-  statedPurchases,
-  type VerifiedFacts,
-} from "./verified-facts.ts";
+import { resolveCustomer, type Refused, ownersOf, personsIn } from "./resolve-customer.ts";
 
 export interface ResolvedCustomer {
   readonly identifier: CustomerId;
@@ -77,7 +71,7 @@ const readState = async (
   if (named.size === 0 && createsNobody && !isErased(known)) return "nobody";
   const { living, gone } = await store.table.findCustomers(identifier, named);
   if ([...named].some((customer) => !living.has(customer))) {
-    if (attempt >= GONE_FROM_ATTEMPT) await buryRemains(store.bury, identifier, known, gone, moment);
+    if (attempt >= GONE_FROM_ATTEMPT) await buryRemains(store, identifier, known, gone, moment);
     return "conflict";
   }
   if (isBehindIdentity(known, living)) return "conflict";

@@ -1,9 +1,9 @@
-import type { IosStoreConfiguration } from "../../applications/application.ts";
+import type { Application, IosStoreConfiguration } from "../../applications/application.ts";
 import type { Environment } from "../../contract/schemas.ts";
 import {
+  referenceText,
   type IdentityReference,
   type ProvenPurchase,
-  referenceText,
   type Purchase,
 } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
@@ -12,10 +12,9 @@ import type { AppTransaction } from "../../stores/ios-store/app-transaction.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../../stores/ios-store/purchases.ts";
 import { renewalsOf, type StatedRenewalInfo } from "../../stores/ios-store/renewal-info.ts";
 import type { Transaction } from "../../stores/ios-store/transaction.ts";
-import type { CustomerId } from "../../identifiers.ts";
 import type { FactsOrigin } from "../asking/ask.ts";
-import type { FoundCustomers, KnownFacts } from "./customer-table.ts";
-import type { StoredCustomer } from "./records.ts";
+import { CLAIMS_PER_ACCOUNT, CLAIMS_WITHOUT_IDENTITY, type Claim, type FactStore } from "./fact-store.ts";
+import type { FoundCustomers, KnownFacts, StoredCustomer } from "./records.ts";
 
 /** Facts about one person that a store has verified in one request. Nothing else reaches the table. */
 export interface VerifiedFacts {
@@ -85,73 +84,25 @@ export const divideFacts = (
   };
 };
 
-type Owners = { readonly known: KnownFacts; readonly living: FoundCustomers["living"] };
+/** Claims of its account below which a claim with these facts is made. Xcode's ids name nobody. */
+export const claimsLimit = (
+  { claimsPerAccount = CLAIMS_PER_ACCOUNT }: Pick<FactStore, "claimsPerAccount">,
+  { identities, environment }: Pick<VerifiedFacts, "identities" | "environment">,
+): number =>
+  identities.length > 0 || environment === "xcode"
+    ? claimsPerAccount
+    : Math.min(CLAIMS_WITHOUT_IDENTITY, claimsPerAccount);
 
-export const ownersOf = (
-  { identities, purchases }: VerifiedFacts,
-  { known, living }: Owners,
-): readonly StoredCustomer[] => {
-  const stored = purchases
-    .flatMap(({ purchase, mentioned }) => [purchase, ...mentioned])
-    .map((one) => known.purchases.get(referenceText(one)));
-  const named = identities.length === 0 ? [] : known.identities;
-  return [...new Set([...named, ...stored].flatMap((one) => (one && living.get(one.customer)) ?? []))];
-};
+export interface FactContext {
+  readonly store: FactStore;
+  readonly application: Application;
+  readonly facts: VerifiedFacts;
+  readonly claim: Claim | null;
+}
 
-/** Names by person: any of a person's names leads to the same one. */
-const namesOfPersons = () => {
-  const leaders = new Map<string, string>();
-  const personOf = (name: string): string => {
-    const leader = leaders.get(name);
-    if (leader === undefined) return name;
-    // Paths stay short, however many purchases one person has.
-    const person = personOf(leader);
-    leaders.set(name, person);
-    return person;
-  };
-  const unite = (names: readonly string[]): void => {
-    const [person = "", ...others] = new Set(names.map(personOf));
-    for (const other of others) leaders.set(other, person);
-  };
-  return { unite, personOf };
-};
-
-/** Name of whoever has the request's app transaction id. */
-const HOLDER = "the app transaction id";
-
-/**
- * The facts by person, the app transaction id's first. Anybody may send another's old copy, so what comes together
- * proves nothing: purchases are one person's by a shared app transaction id, by a lineage that names another, or by a
- * customer that has both. Xcode's ids name nobody, and its certificate is the developer's own.
- */
-export const personsIn = (facts: VerifiedFacts, { known, living }: Owners): readonly VerifiedFacts[] => {
-  const { identities, purchases, environment, isChosenByClient = false } = facts;
-  const isNamed = ({ identity }: ProvenPurchase): boolean => identities.length > 0 && identity !== null;
-  if (!isChosenByClient || environment === "xcode" || purchases.every(isNamed)) return [facts];
-
-  const ownerOf = (customer: CustomerId | undefined): string[] =>
-    customer === undefined ? [] : [living.get(customer)?.identifier ?? customer];
-  const namesOf = (proven: ProvenPurchase): string[] => [
-    ...(isNamed(proven) ? [HOLDER] : []),
-    ...[proven.purchase, ...proven.mentioned]
-      .map(referenceText)
-      .flatMap((reference) => [reference, ...ownerOf(known.purchases.get(reference)?.customer)]),
-  ];
-  const { unite, personOf } = namesOfPersons();
-  if (identities.length > 0) unite([HOLDER, ...ownerOf(known.identities[0]?.customer)]);
-  for (const proven of purchases) unite(namesOf(proven));
-
-  const byPerson = Map.groupBy(purchases, ({ purchase }) => personOf(referenceText(purchase)));
-  const holder = personOf(HOLDER);
-  const persons = new Set([...(identities.length > 0 ? [holder] : []), ...byPerson.keys()]);
-  if (persons.size === 1) return [facts];
-  return [...persons]
-    .filter((person) => byPerson.has(person) || known.identities[0] != null)
-    .map((person) => ({
-      ...facts,
-      isChosenByClient: false,
-      identities: person === holder ? identities : [],
-      purchases: byPerson.get(person) ?? [],
-      renewals: facts.renewals.filter((renewal) => personOf(referenceText(renewal)) === person),
-    }));
-};
+export interface StateContext extends FactContext {
+  readonly moment: Instant;
+  readonly known: KnownFacts;
+  readonly living: FoundCustomers["living"];
+  readonly owners: readonly StoredCustomer[];
+}

@@ -1,4 +1,4 @@
-import type { CustomerChange } from "../../customers/storing/customer-change.ts";
+import type { CustomerChange } from "../../customers/storing/fact-store.ts";
 import type { Link, StoredCustomer } from "../../customers/storing/records.ts";
 import type { AccountId, ApplicationId } from "../../identifiers.ts";
 import { countsEnd, countsRemain, hasRoom } from "../dynamodb/conditions.ts";

@@ -1,6 +1,9 @@
 import type { Audited } from "../../administration/acts/audit.ts";
-import type { CustomerChange, PurchaseWrite } from "../../customers/storing/customer-change.ts";
-import { CLAIMS_PER_ACCOUNT } from "../../customers/storing/fact-store.ts";
+import {
+  type CustomerChange,
+  type PurchaseWrite,
+  CLAIMS_PER_ACCOUNT,
+} from "../../customers/storing/fact-store.ts";
 import type { Link, StoredCustomer, Transfer } from "../../customers/storing/records.ts";
 import { DAY } from "../../duration.ts";
 import type { IdentityReference, Purchase } from "../../entitlements/purchase.ts";

@@ -1,10 +1,6 @@
 import { chunks } from "../../chunks.ts";
-import type {
-  AccountCustomer,
-  CustomerTable,
-  FoundCustomers,
-} from "../../customers/storing/customer-table.ts";
-import type { StoredCustomer } from "../../customers/storing/records.ts";
+import type { AccountCustomer, FoundCustomers, StoredCustomer } from "../../customers/storing/records.ts";
+import type { CustomerTable } from "../../customers/storing/fact-store.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { ApplicationId, CustomerId } from "../../identifiers.ts";
 import { pause as briefly } from "../../pause.ts";

@@ -1,6 +1,5 @@
 import type { Audited } from "../../administration/acts/audit.ts";
-import type { Remains } from "../../customers/storing/bury-remains.ts";
-import type { CustomerChange, PurchaseWrite } from "../../customers/storing/customer-change.ts";
+import type { Remains, CustomerChange, PurchaseWrite } from "../../customers/storing/fact-store.ts";
 import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { sameHoldings } from "../../entitlements/holdings.ts";
 import type { Purchase } from "../../entitlements/purchase.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { PAUSE_REASONS, type AskQueues } from "../../customers/asking/ask-queue.ts";
-import { bundleOrPackageOf, KEPT_AFTER_DUE, type DueAsk } from "../../customers/asking/ask.ts";
+import { PAUSE_REASONS, type AskQueues, KEPT_AFTER_DUE, type DueAsk } from "../../customers/asking/ask.ts";
+import { bundleOrPackageOf } from "../../customers/storing/records.ts";
 import type { StoreInEnvironment } from "../../customers/application-of.ts";
 import type { NextAsk } from "../../entitlements/next-ask.ts";
 import type { PurchaseReference } from "../../entitlements/purchase.ts";

@@ -1,6 +1,10 @@
-import type { PauseReason } from "../../../lib/customers/asking/ask-queue.ts";
+import {
+  type PauseReason,
+  askAfterFailure,
+  type AskOutcome,
+  type Said,
+} from "../../../lib/customers/asking/ask.ts";
 import { pausesOf } from "../../../lib/customers/asking/ask-due-purchases.ts";
-import { askAfterFailure, type AskOutcome, type Said } from "../../../lib/customers/asking/ask.ts";
 import type { Acknowledgement } from "../../../lib/customers/storing/records.ts";
 import { HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { eraseCustomer } from "../../../lib/administration/acts/operations.ts";
-import { ERASURE_BLOCKS_MILLISECONDS } from "../../../lib/customers/storing/bury-remains.ts";
+import { ERASURE_BLOCKS_MILLISECONDS } from "../../../lib/customers/storing/fact-store.ts";
 import { customerId } from "../../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
 import { bury } from "../../../lib/table/customers/write-customer-change.ts";

@@ -1,4 +1,5 @@
-import { resolveCustomer, type Claim, type Owner } from "../../../lib/customers/storing/resolve-customer.ts";
+import { resolveCustomer, type Owner } from "../../../lib/customers/storing/resolve-customer.ts";
+import type { Claim } from "../../../lib/customers/storing/fact-store.ts";
 import type { AssertedBy } from "../../../lib/contract/schemas.ts";
 import { accountId, customerId } from "../../../lib/identifiers.ts";
 

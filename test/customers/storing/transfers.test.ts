@@ -1,5 +1,5 @@
 import type { TransferPolicy } from "../../../lib/applications/application.ts";
-import type { CustomerChange } from "../../../lib/customers/storing/customer-change.ts";
+import type { CustomerChange } from "../../../lib/customers/storing/fact-store.ts";
 import { storeFacts } from "../../../lib/customers/storing/store-facts.ts";
 import type { AssertedBy } from "../../../lib/contract/schemas.ts";
 import { createAuditTable } from "../../../lib/table/applications/audit.ts";

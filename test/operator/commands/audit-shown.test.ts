@@ -3,7 +3,7 @@ import { userInfo } from "node:os";
 import { createTokenService } from "../../../local/aws.ts";
 import { close, listen } from "../../../local/server.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
-import type { Claim } from "../../../lib/customers/storing/resolve-customer.ts";
+import type { Claim } from "../../../lib/customers/storing/fact-store.ts";
 import { byClient, byCredential, owned } from "../../../testing/support/world.ts";
 import { CALLER, startTokenService } from "../sts.ts";
 import { anApplication, BACKEND, withOperator, type ToldApplication } from "../telling-world.ts";

@@ -1,12 +1,12 @@
 import { v7 as uuid } from "uuid";
 import { STORES, type Store } from "../../../lib/contract/schemas.ts";
 import { askDuePurchases, pausesOf, type AskRun } from "../../../lib/customers/asking/ask-due-purchases.ts";
-import type { PauseReason } from "../../../lib/customers/asking/ask-queue.ts";
+import type { PauseReason, DueAsk } from "../../../lib/customers/asking/ask.ts";
 import { MINUTE } from "../../../lib/duration.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
-import type { DueAsk, AskSource } from "../../../lib/customers/asking/ask.ts";
+import type { AskSource } from "../../../lib/customers/storing/records.ts";
 import { applicationId, customerId } from "../../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";

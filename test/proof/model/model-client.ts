@@ -1,7 +1,7 @@
 import type { Application, TransferPolicy } from "../../../lib/applications/application.ts";
 import { ServiceError } from "../../../lib/contract/errors.ts";
 import type { CustomerEntitlement, Store } from "../../../lib/contract/schemas.ts";
-import { customersOf, eachOnce } from "../../../lib/customers/storing/customer-table.ts";
+import { customersOf, eachOnce } from "../../../lib/customers/storing/records.ts";
 import type { FactStore } from "../../../lib/customers/storing/fact-store.ts";
 import {
   storeFacts,

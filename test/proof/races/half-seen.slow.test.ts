@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { TransferPolicy } from "../../../lib/applications/application.ts";
-import type { AccountCustomer } from "../../../lib/customers/storing/customer-table.ts";
+import type { AccountCustomer } from "../../../lib/customers/storing/records.ts";
 import { accountId } from "../../../lib/identifiers.ts";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
 import { createWorld, device, owned, type World } from "../../../testing/support/world.ts";

@@ -1,4 +1,4 @@
-import { bundleOrPackageOf } from "../../../lib/customers/asking/ask.ts";
+import { bundleOrPackageOf, type StoredCustomer } from "../../../lib/customers/storing/records.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import {
   storeRegistrationItem,
@@ -22,7 +22,6 @@ import {
 import { partitions } from "../../../lib/table/keys.ts";
 import { notificationItem } from "../../../lib/table/queues/notifications.ts";
 import * as z from "zod";
-import type { StoredCustomer } from "../../../lib/customers/storing/records.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 
 export type StoredItem = Readonly<Record<string, unknown>>;
