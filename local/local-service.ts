@@ -4,7 +4,7 @@ import { masterSecretName } from "../lib/delivery/webhook-secret.ts";
 import { APPLE_ROOTS } from "../lib/stores/ios-store/signatures/trust.ts";
 import { requireTableFormat, TableFormatError } from "../lib/table/dynamodb/format.ts";
 import { createLiveLines } from "../operator/console/server.ts";
-import type { Mount } from "../sandbox/mount.ts";
+import type { Mount } from "../sandbox/routes.ts";
 import {
   createDestination,
   createEventBus,

@@ -1,20 +1,15 @@
 import { endpoints } from "../lib/contract/endpoints.ts";
 import type { RequestExamples } from "../lib/contract/examples.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
-import { SERVICE_ACCOUNT } from "../sandbox/android-store/notifications/pushes.ts";
+import { SERVICE_ACCOUNT } from "../sandbox/android-store/notifications.ts";
 import {
   createAndroidPublisherSandbox,
   type AndroidPublisherSandbox,
 } from "../sandbox/android-store/publisher.ts";
-import { createExports } from "../sandbox/exports/endpoint.ts";
-import { createIosStoreSandbox, type IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
-import { signNotification } from "../sandbox/ios-store/notifications/notifications.ts";
-import {
-  createServerKey,
-  serverKeySchema,
-  type ServerKey,
-} from "../sandbox/ios-store/server-api/server-key.ts";
-import { newIdentifier } from "../sandbox/ios-store/shop/app-store.ts";
+import { createExports } from "../sandbox/exports/sell.ts";
+import { signNotification } from "../sandbox/ios-store/notifications.ts";
+import { createServerKey, serverKeySchema, type ServerKey } from "../sandbox/ios-store/server-api.ts";
+import { newIdentifier } from "../sandbox/ios-store/shop/payloads.ts";
 import {
   exportChain,
   fingerprintOf,
@@ -22,6 +17,7 @@ import {
   makeChain,
   type JwsSigner,
 } from "../sandbox/ios-store/signing.ts";
+import { createIosStoreSandbox, type IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import { keptOrNew, parseKept, STORE_FILES, type DataFolder } from "./database/data-folder.ts";
 import { DEMO } from "./demo.ts";
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Semaphore } from "async-mutex";
 import { boundedText } from "../lib/bounded-text.ts";
-import type { Mount } from "../sandbox/mount.ts";
+import type { Mount } from "../sandbox/routes.ts";
 
 /** Why the local service cannot run, in one sentence that says what to do. */
 export class LocalError extends Error {

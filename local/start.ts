@@ -1,4 +1,4 @@
-import { newIdentifier } from "../sandbox/ios-store/shop/app-store.ts";
+import { newIdentifier } from "../sandbox/ios-store/shop/payloads.ts";
 import { CLOCK_PATH } from "./clock/timekeeper.ts";
 import { DEMO } from "./demo.ts";
 import { startLocalService, type LocalService } from "./local-service.ts";

@@ -1,6 +1,22 @@
 import { Mutex } from "async-mutex";
-import type { Instant } from "../lib/entitlements/time.ts";
-import type { PushQueue } from "./pushes.ts";
+import * as z from "zod";
+import { isInstant, parsePeriod, type Instant } from "../lib/entitlements/time.ts";
+
+/** Fields of the stores' requests and saved states. */
+
+export const text = z.string().min(1);
+
+export const instant = z.custom<Instant>(isInstant);
+
+export const time = z.iso.datetime({ offset: true }).transform((value): Instant => Date.parse(value));
+
+/** An ISO 8601 duration. */
+export const period = z.string().transform((value, context) => {
+  const parsed = parsePeriod(value);
+  if (parsed !== null) return parsed;
+  context.addIssue({ code: "custom", message: "must be an ISO 8601 duration, such as P1M" });
+  return z.NEVER;
+});
 
 /** A sandbox store, as the clock drives it. */
 export interface TimedStore {
@@ -19,20 +35,60 @@ export const earliest = (...moments: readonly (Instant | null)[]): Instant | nul
   return first === Infinity ? null : first;
 };
 
-interface Shop {
-  nextEventAt(): Instant | null;
-  /** Runs the next event, at its moment, and publishes its notifications. */
-  passNextEvent(): void;
+interface DueEvent {
+  readonly key: string;
+  readonly at: Instant;
+}
+
+/** The next event of each of many keys. Finding the first takes a look at all of them, once after each event. */
+export const createDue = () => {
+  const events = new Map<string, Instant | null>();
+  /** Undefined: to be found. */
+  let known: DueEvent | null | undefined = null;
+
+  const find = (): DueEvent | null => {
+    let first: DueEvent | null = null;
+    for (const [key, at] of events) if (at !== null && (first === null || at < first.at)) first = { key, at };
+    return first;
+  };
+
+  return {
+    /** @param at null: the key has no event */
+    set: (key: string, at: Instant | null): void => {
+      events.set(key, at);
+      if (known?.key === key || (at !== null && at <= (known?.at ?? Infinity))) known = undefined;
+    },
+    delete: (key: string): void => {
+      events.delete(key);
+      if (known?.key === key) known = undefined;
+    },
+    /** The earliest event; of several, that of the key which was set first. */
+    first: (): DueEvent | null => (known = known === undefined ? find() : known),
+    clear: (): void => {
+      events.clear();
+      known = null;
+    },
+  };
+};
+
+/** What happens in a store as time passes: its shop's events, and pushes that are sent again. */
+interface Parts {
+  readonly shop: {
+    nextEventAt(): Instant | null;
+    /** Runs the next event, at its moment, and publishes its notifications. */
+    passNextEvent(): void;
+  };
+  readonly pushes: {
+    nextAt(): Instant | null;
+    sendDue(moment: Instant): void;
+    sent(): Promise<void>;
+  };
 }
 
 export type Timeline = ReturnType<typeof createTimeline>;
 
-/** A store's time: what falls due in its shop and its pushes happens in order, in one run after the other. */
-export const createTimeline = (
-  shop: Shop,
-  pushes: Pick<PushQueue, "nextAt" | "sendDue" | "sent">,
-  now: () => Instant,
-) => {
+/** A store's time: events happen in order, in one run after the other. */
+export const createTimeline = ({ shop, pushes }: Parts, now: () => Instant) => {
   const turns = new Mutex();
   const nextEventAt = (): Instant | null => earliest(shop.nextEventAt(), pushes.nextAt());
   const pass = async (moment: Instant): Promise<void> => {

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import type { Instant } from "../lib/entitlements/time.ts";
-import { instant } from "./fields.ts";
+import { earliest, instant } from "./clock.ts";
 
 /** A push that waits for its first try, or for the next. */
-export const waitingPush = z.object({ failures: z.int().min(0), dueAt: instant }).readonly();
-type WaitingPush = z.output<typeof waitingPush>;
+export const waitingPush = z.object({ failures: z.int().min(0), dueAt: instant });
+type WaitingPush = Readonly<z.output<typeof waitingPush>>;
 
 interface Sender<Push> {
   /** Where to; null: nowhere, and nothing is kept for later. */
@@ -31,8 +31,6 @@ const post = async (url: string, sent: RequestInit): Promise<number | null> => {
     return null;
   }
 };
-
-export type PushQueue = ReturnType<typeof createPushQueue>;
 
 /** Sends a store's notifications in order, each once the one before is answered or has failed, and resends them. */
 export const createPushQueue = <Push extends WaitingPush>({
@@ -82,10 +80,8 @@ export const createPushQueue = <Push extends WaitingPush>({
     /** Resolves when every push in flight was answered or has failed. */
     sent: async (): Promise<void> => last,
     /** When a push is sent again; null: none is. */
-    nextAt: (): Instant | null => {
-      const moments = [...waiting].filter((push) => !sentAtOnce.has(push)).map(({ dueAt }) => dueAt);
-      return moments.length === 0 ? null : Math.min(...moments);
-    },
+    nextAt: (): Instant | null =>
+      earliest(...[...waiting].filter((push) => !sentAtOnce.has(push)).map(({ dueAt }) => dueAt)),
     /** Off: nothing is sent, now or later. */
     enable: (on: boolean): void => {
       enabled = on;

@@ -1,7 +1,28 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import * as z from "zod";
 import { boundedText, parseJson } from "../lib/bounded-text.ts";
-import { ImpossibleChange } from "./impossible-change.ts";
-import { answer, type Mount } from "./mount.ts";
+import { SECOND } from "../lib/duration.ts";
+import type { Instant } from "../lib/entitlements/time.ts";
+
+/** Handler served beside the API. Answers its own requests; returns false, without side effects, for others. */
+export type Mount = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+
+export const pathOf = (request: IncomingMessage): string => request.url?.split("?", 1)[0] ?? "";
+
+export const answer = (
+  response: ServerResponse,
+  status: number,
+  contentType: string,
+  body: string | Buffer,
+  headers: Readonly<Record<string, string>> = {},
+): void => {
+  response.writeHead(status, {
+    "Content-Type": contentType,
+    "Content-Length": Buffer.byteLength(body),
+    ...headers,
+  });
+  response.end(body);
+};
 
 export interface Call {
   readonly method: string;
@@ -39,9 +60,16 @@ export const refusal = (status: number, message: string): Answer => ({ status, b
 export class Refused extends Error {
   readonly answer: Answer;
 
-  constructor(answer: Answer) {
-    super(`Refused with ${answer.status}.`);
+  constructor(answer: Answer, message = `Refused with ${answer.status}.`) {
+    super(message);
     this.answer = answer;
+  }
+}
+
+/** A change that the purchase does not allow now (409), or of an unknown purchase (404). */
+export class ImpossibleChange extends Refused {
+  constructor(message: string, status: 404 | 409 = 409) {
+    super(refusal(status, message), message);
   }
 }
 
@@ -56,8 +84,37 @@ export const withBody =
     return parsed.success ? act(parsed.data, ...named) : refusal(400, z.prettifyError(parsed.error));
   };
 
+/** `POST /notifications`, in both stores. */
+export const switchOfNotifications = (enable: (on: boolean) => void): Route =>
+  withBody(z.strictObject({ enabled: z.boolean() }), ({ enabled }) => {
+    enable(enabled);
+    return found({ enabled });
+  });
+
 export const aroundEach = (routes: Routes, around: (route: Route) => Route): Routes =>
   Object.fromEntries(Object.entries(routes).map(([name, route]) => [name, around(route)]));
+
+/** A limit of requests for each second of the clock. */
+export const createRate = () => {
+  let perSecond = Infinity;
+  let second = 0;
+  let count = 0;
+  return {
+    /** @param most null: no limit */
+    limit: (most: number | null): void => {
+      perSecond = most ?? Infinity;
+      count = 0;
+    },
+    /** Counts a request. Returns when the next second begins if the current one is used up; null: it is not. */
+    countedUntil: (at: Instant): Instant | null => {
+      const current = Math.floor(at / SECOND);
+      if (current !== second) count = 0;
+      second = current;
+      count += 1;
+      return count <= perSecond ? null : (current + 1) * SECOND;
+    },
+  };
+};
 
 export const decode = (encoded: string): string => {
   try {
@@ -72,7 +129,6 @@ const reply = async (route: Route, call: Call, named: readonly string[]): Promis
     return await route(call, ...named);
   } catch (error) {
     if (error instanceof Refused) return error.answer;
-    if (error instanceof ImpossibleChange) return refusal(error.status, error.message);
     throw error;
   }
 };

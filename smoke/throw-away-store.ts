@@ -5,8 +5,8 @@ import {
   transactionPayload,
   type SandboxCustomer,
   type SandboxTransaction,
-} from "../sandbox/ios-store/shop/app-store.ts";
-import type { PersonsPurchases } from "../sandbox/ios-store/shop/payloads.ts";
+  type PersonsPurchases,
+} from "../sandbox/ios-store/shop/payloads.ts";
 import { fingerprintOf, makeXcodeSigner, signJws, type JwsSigner } from "../sandbox/ios-store/signing.ts";
 
 export const PRODUCT = "smoke.monthly";

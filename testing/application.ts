@@ -10,9 +10,9 @@ import { createApplicationTable } from "../lib/table/applications/applications.t
 import { createCredentialTable } from "../lib/table/applications/credentials.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
 import { originOf } from "../lib/stores/android-store/workload-identity.ts";
-import type { SandboxPurchase } from "../sandbox/android-store/shop/purchases.ts";
+import type { SandboxPurchase } from "../sandbox/android-store/shop/requests.ts";
+import type { RequestedPurchase } from "../sandbox/ios-store/shop/requests.ts";
 import type { PersonsPurchases } from "../sandbox/ios-store/shop/payloads.ts";
-import type { RequestedPurchase } from "../sandbox/ios-store/shop/purchase.ts";
 import type { TestStores } from "./stores.ts";
 
 /** The manifest's fields: see "Describe your application" in the README. */

@@ -4,11 +4,11 @@ import { endpoints, type Endpoint, type EndpointName } from "../lib/contract/end
 import type { Instant } from "../lib/entitlements/time.ts";
 import { createSecretsManager } from "../local/aws.ts";
 import { readText } from "../local/server.ts";
-import { SERVICE_ACCOUNT } from "../sandbox/android-store/notifications/pushes.ts";
+import { SERVICE_ACCOUNT } from "../sandbox/android-store/notifications.ts";
+import { answer, pathOf, type Mount } from "../sandbox/routes.ts";
 import { createAndroidPublisherSandbox } from "../sandbox/android-store/publisher.ts";
 import { createIosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import { fingerprintOf, makeChain } from "../sandbox/ios-store/signing.ts";
-import { answer, pathOf, type Mount } from "../sandbox/mount.ts";
 import { apiGatewayEvent, type invokeEndpoint } from "./calling.ts";
 import { serve } from "./server.ts";
 

@@ -7,7 +7,7 @@ import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { partitions } from "../../lib/table/keys.ts";
 import { DEMO } from "../../local/demo.ts";
-import { newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
+import { newIdentifier } from "../../sandbox/ios-store/shop/payloads.ts";
 import { costOf, inTurn, quantile, ratio, withWorld } from "../measure.ts";
 import { median } from "../../testing/support/metered/meter.ts";
 import { COINS, type MeteredWorld } from "../../testing/support/metered/world.ts";

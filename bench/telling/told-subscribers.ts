@@ -9,7 +9,7 @@ import { applicationId } from "../../lib/identifiers.ts";
 import { createApplicationTable } from "../../lib/table/applications/applications.ts";
 import { deliverMessages, type DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
 import { tellChanges } from "../../lib/telling/tell-changes.ts";
-import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
+import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/shop/payloads.ts";
 import { newDevice, renewableSubscription, signedRequest } from "../../testing/support/metered/purchases.ts";
 import { createMeteredWorld, type MeteredWorld } from "../../testing/support/metered/world.ts";
 import { directoryOf } from "../../testing/support/application.ts";

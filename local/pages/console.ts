@@ -4,7 +4,7 @@ import { allowedDestinations } from "../../lib/delivery/addresses.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
 import { openGuard, otherPageRefusal, type Guard } from "../../operator/console/guard.ts";
 import { createConsole, type LiveLines } from "../../operator/console/server.ts";
-import { answer, pathOf, type Mount } from "../../sandbox/mount.ts";
+import { answer, pathOf, type Mount } from "../../sandbox/routes.ts";
 import { CLOCK_PATH } from "../clock/timekeeper.ts";
 import { isAtHand } from "../database/database.ts";
 import { DEMO } from "../demo.ts";

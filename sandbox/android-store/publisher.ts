@@ -2,17 +2,19 @@ import * as z from "zod";
 import { parseJson } from "../../lib/bounded-text.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createTimeline, type TimedStore } from "../clock.ts";
-import { aroundEach, found, serveRoutes, withBody, type Routes } from "../routes.ts";
-import { createPushes, savedKeys, savedPushes, type PushOptions } from "./notifications/pushes.ts";
-import { createFaults } from "./publisher-api/faults.ts";
-import { publisherRoutes } from "./publisher-api/publisher-api.ts";
-import { createTokenEndpoints } from "./publisher-api/tokens.ts";
-import { androidChange, type RequestedAndroidChange } from "./shop/changes.ts";
-import { sandboxPurchase, type SandboxPurchase } from "./shop/purchases.ts";
-import { savedShop } from "./shop/ledger.ts";
-import { createShop, type ShopKeeping } from "./shop/shop.ts";
+import { aroundEach, found, serveRoutes, switchOfNotifications, withBody, type Routes } from "../routes.ts";
+import { createPushes, savedKeys, savedPushes, type PushOptions } from "./notifications.ts";
+import { createFaults, publisherRoutes } from "./publisher-api.ts";
+import { createTokenEndpoints } from "./tokens.ts";
+import {
+  sandboxPurchase,
+  type SandboxPurchase,
+  androidChange,
+  type RequestedAndroidChange,
+} from "./shop/requests.ts";
+import { savedShop, createShop, type ShopKeeping } from "./shop/shop.ts";
 
-export type { Fault, SandboxEndpoint } from "./publisher-api/faults.ts";
+export type { Fault, SandboxEndpoint } from "./publisher-api.ts";
 
 const savedStore = z.object({ shop: savedShop, pushes: savedPushes, keys: savedKeys });
 
@@ -53,8 +55,8 @@ export const createAndroidPublisherSandbox = (
   const saved = options.saved == null ? null : savedStore.parse(parseJson(options.saved));
   const pushes = createPushes(options, () => shop.time(), saved ?? { pushes: [], keys: [] });
   const shop: ShopKeeping = createShop(now, pushes.publish, saved?.shop ?? null);
-  const { nextEventAt, runUntil } = createTimeline(shop, pushes, now);
-  const { tokenRoutes, impersonationRoutes, refusal, ...accounts } = createTokenEndpoints(now);
+  const { nextEventAt, runUntil } = createTimeline({ shop, pushes }, now);
+  const { tokenRoutes, impersonationRoutes, requireToken, ...accounts } = createTokenEndpoints(now);
   const { faulty, limited, ...faults } = createFaults(now);
 
   /** Other endpoints are called during a push: waiting there would be a deadlock. */
@@ -94,13 +96,10 @@ export const createAndroidPublisherSandbox = (
     handle: serveRoutes(prefix, {
       ...faulty("token", tokenRoutes),
       ...faulty("impersonation", impersonationRoutes),
-      ...faulty("publisher", limited(publisherRoutes(shop, refusal))),
+      ...faulty("publisher", limited(publisherRoutes(shop, requireToken))),
       ...pushed({
         ...purchaseRoutes(shop),
-        "POST /notifications": withBody(z.object({ enabled: z.boolean() }), ({ enabled }) => {
-          pushes.enable(enabled);
-          return found({ enabled });
-        }),
+        "POST /notifications": switchOfNotifications(pushes.enable),
       }),
       "GET /certs": async () => ({
         ...found(await pushes.keys()),

@@ -3,18 +3,32 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { allRows, appleRows, googleRows } from "./imports.ts";
 import { LIES, type Cause, type Person } from "./persons.ts";
-import { revenueCatRows } from "./revenuecat.ts";
-import { linesOf, type Sheet } from "./sheet.ts";
+import { allRows, appleRows, googleRows, revenueCatRows, type Row } from "./rows.ts";
 
 /**
- * Exports of a rented service about persons who bought in the sandbox stores, with lies whose truth is known. `planPersons`
- * makes the same persons as `sellPersons`, without a sale. The same options give the same files.
+ * Exports of a rented service about persons who bought in the sandbox stores, with lies whose truth is known. The same
+ * options give the same files.
  */
-export { LIES, LIE_NAMES, type Person, type PlanOptions } from "./persons.ts";
-export { planPersons } from "./plan.ts";
-export { sellPersons } from "./sell.ts";
+
+/** Content of a CSV file (RFC 4180). */
+interface Sheet {
+  readonly name: string;
+  /** Names, separated by white space. */
+  readonly columns: string;
+  readonly rowsOf: (person: Person, at: Instant) => readonly Row[];
+}
+
+const field = (value = ""): string => (/[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+
+/** Lines of the file, the header first. */
+const linesOf = function* (sheet: Sheet, persons: readonly Person[], at: Instant): Generator<string> {
+  const columns = sheet.columns.split(/\s+/);
+  yield `${columns.join(",")}\n`;
+  for (const person of persons)
+    for (const row of sheet.rowsOf(person, at))
+      yield `${columns.map((column) => field(row[column])).join(",")}\n`;
+};
 
 export type Format =
   "revenuecat-export" | "revenuecat-tokens" | "adapty-import" | "qonversion-import" | "table";

@@ -1,15 +1,30 @@
 import { createPublicKey, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
 import {
+  Constructed,
+  ObjectIdentifier,
+  OctetString,
+  Sequence,
+  Set as SetOf,
+  Utf8String,
+  type BaseBlock,
   BitString,
   Boolean,
   fromBER,
   Integer,
   Null,
   UTCTime,
-  type Sequence,
-  type Set as SetOf,
 } from "asn1js";
-import { der, octets, oid, sequence, setOf, tagged, utf8 } from "../der.ts";
+
+/** Blocks of ASN.1 that certificates and receipts are made of. */
+
+export const der = (block: BaseBlock): Buffer => Buffer.from(block.toBER());
+export const sequence = (...value: BaseBlock[]): Sequence => new Sequence({ value });
+export const setOf = (...value: BaseBlock[]): SetOf => new SetOf({ value });
+export const oid = (value: string): ObjectIdentifier => new ObjectIdentifier({ value });
+export const octets = (content: Uint8Array): OctetString => new OctetString({ valueHex: content });
+export const utf8 = (value: string): Utf8String => new Utf8String({ value });
+export const tagged = (tagNumber: number, block: BaseBlock): Constructed =>
+  new Constructed({ idBlock: { tagClass: 3, tagNumber }, value: [block] });
 
 /**
  * `TEMPLATES` are shaped like Apple's certificates; every attribute can be set, so that tests can make any invalid one.

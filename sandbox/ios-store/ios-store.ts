@@ -1,18 +1,92 @@
 import * as z from "zod";
+import { parseJson } from "../../lib/bounded-text.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { createTimeline, type TimedStore } from "../clock.ts";
-import { serveRoutes } from "../routes.ts";
-import { controlRoutes, createCounter, type DefaultApp } from "./counter.ts";
-import { notificationOf, signNotification } from "./notifications/notifications.ts";
-import { createPushes, savedPushes } from "./notifications/pushes.ts";
-import { createServerApi } from "./server-api/server-api.ts";
-import { createServerKey, type ServerKey } from "./server-api/server-key.ts";
-import { changeSchema, type RequestedChange } from "./shop/change.ts";
-import type { Notice } from "./shop/current.ts";
-import { savedShop } from "./shop/ledger.ts";
-import { bought, type RequestedPurchase } from "./shop/purchase.ts";
-import { createShop, type Shop } from "./shop/shop.ts";
-import type { JwsSigner } from "./signing.ts";
+import { createTimeline, type TimedStore, type Timeline } from "../clock.ts";
+import { found, serveRoutes, switchOfNotifications, withBody, type Routes } from "../routes.ts";
+import { createPushes, notificationOf, savedPushes, signNotification } from "./notifications.ts";
+import {
+  createServerApi,
+  createServerKey,
+  serverApiFault,
+  type ServerApiFault,
+  type ServerKey,
+} from "./server-api.ts";
+import type { Notice } from "./shop/lineage.ts";
+import { newIdentifier, personsPurchases } from "./shop/payloads.ts";
+import {
+  bought,
+  changeSchema,
+  type Bought,
+  type IosChange,
+  type RequestedChange,
+  type RequestedPurchase,
+} from "./shop/requests.ts";
+import { createShop, savedShop, type Shop } from "./shop/shop.ts";
+import { fingerprintOf, type JwsSigner } from "./signing.ts";
+
+/** For purchases that name no bundle or no Apple ID. */
+interface DefaultApp {
+  readonly bundleIdentifier: string;
+  readonly appAppleIdentifier: number;
+}
+
+const ENVIRONMENTS = { production: "Production", sandbox: "Sandbox" } as const;
+
+/** Sells, changes and shows purchases: each once everything due has happened, and answered once its notifications were. */
+const createCounter = (shop: Shop, { inTurn }: Timeline, signer: JwsSigner, defaults: DefaultApp) => {
+  const presented = (key: string, at: number) =>
+    personsPurchases(shop.account(key), shop.lineagesOf(key), at, signer);
+  return {
+    buy: async ({ applicationAccountIdentifier, transactions, ...customer }: Bought) =>
+      inTurn((at) => {
+        const environment = ENVIRONMENTS[customer.environment];
+        const { appTransactionIdentifier = newIdentifier(environment) } = customer;
+        const account = {
+          bundleIdentifier: customer.bundleIdentifier ?? defaults.bundleIdentifier,
+          appAppleIdentifier: customer.appAppleIdentifier ?? defaults.appAppleIdentifier,
+          environment,
+          appTransactionIdentifier,
+          ...(applicationAccountIdentifier !== undefined && { applicationAccountIdentifier }),
+        };
+        const lineages = shop.sell(account, transactions, at);
+        return () => personsPurchases(account, lineages, at, signer);
+      }),
+    /** @throws ImpossibleChange */
+    change: async (originalTransactionIdentifier: string, change: IosChange) =>
+      inTurn((at) => {
+        const key = shop.change(originalTransactionIdentifier, change, at);
+        return () => presented(key, at);
+      }),
+    /** @throws ImpossibleChange if there is none */
+    read: async (originalTransactionIdentifier: string) =>
+      inTurn((at) => () => presented(shop.lineage(originalTransactionIdentifier).account, at)),
+    readAll: async () => inTurn((at) => () => shop.accounts().map((key) => presented(key, at))),
+  };
+};
+
+/** Endpoints for developers: buy, change and read purchases, switch notifications, and make the Server API fail. */
+const controlRoutes = (
+  counter: ReturnType<typeof createCounter>,
+  { x5c }: JwsSigner,
+  switches: {
+    readonly notify: (on: boolean) => void;
+    readonly fail: (fault: ServerApiFault | null) => void;
+  },
+): Routes => ({
+  "POST /purchases": withBody(bought, async (purchase) => found(await counter.buy(purchase))),
+  "GET /purchases": async () => found({ purchases: await counter.readAll() }),
+  "POST /purchases/{identifier}": withBody(changeSchema, async (change, identifier = "") =>
+    found(await counter.change(identifier, change)),
+  ),
+  "GET /purchases/{identifier}": async (_, identifier = "") => found(await counter.read(identifier)),
+  "POST /notifications": switchOfNotifications(switches.notify),
+  "GET /root": () =>
+    found({ fingerprint: fingerprintOf({ certificate: Buffer.from(x5c.at(-1) ?? "", "base64") }) }),
+  "POST /server-api": withBody(z.strictObject({ fails: serverApiFault.nullable() }), ({ fails }) => {
+    switches.fail(fails);
+    return found({ fails });
+  }),
+});
 
 export interface IosStoreOptions extends DefaultApp {
   /** Mount path without a trailing slash. */
@@ -38,21 +112,13 @@ const savedStore = z
     );
   }, "its parts do not fit together");
 
-const parseSaved = (saved: string): z.output<typeof savedStore> => {
-  try {
-    return savedStore.parse(JSON.parse(saved));
-  } catch (cause) {
-    throw new Error("What was saved of the sandbox iOS store cannot be read.", { cause });
-  }
-};
-
 export type IosStoreSandbox = ReturnType<typeof createIosStoreSandbox>;
 
 /**
  * A local App Store: it sells, renews as time passes, signs and notifies, and has the Server API of both environments. A
  * change is answered once its notifications were.
  *
- * @throws Error if what was saved cannot be read
+ * @throws ZodError if `saved` is not what `save` returned
  */
 export const createIosStoreSandbox = (options: IosStoreOptions) => {
   const { prefix, signer, now, notificationUrl, saved, serverKey = createServerKey() } = options;
@@ -68,9 +134,9 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
     shop.restore(state.shop);
     pushes.restore(state.pushes);
   };
-  if (saved !== null) restore(parseSaved(saved));
+  if (saved !== null) restore(savedStore.parse(parseJson(saved)));
 
-  const timeline = createTimeline(shop, pushes, now);
+  const timeline = createTimeline({ shop, pushes }, now);
   /** A receiver may read before it answers a notification: so what is due happens, and its notifications follow. */
   const catchUp = (): Instant => {
     const at = now();
@@ -79,12 +145,12 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
     return at;
   };
   const counter = createCounter(shop, timeline, signer, options);
-  const serverApi = createServerApi({ shop, pushes, catchUp, signer, serverKey, now });
+  const serverApi = createServerApi({ shop, history: pushes.history, catchUp, signer, serverKey, now });
   return {
     ...counter,
     handle: serveRoutes(prefix, {
       ...serverApi.routes,
-      ...controlRoutes(counter, pushes, serverApi, signer),
+      ...controlRoutes(counter, signer, { notify: pushes.enable, fail: serverApi.fail }),
     }),
     buy: async (purchase: RequestedPurchase) => counter.buy(bought.parse(purchase)),
     /** @throws ImpossibleChange if the purchase does not allow it, or there is none; then nothing has changed */

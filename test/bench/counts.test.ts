@@ -31,7 +31,7 @@ import { readAccountEntitlements } from "../../lib/customers/customer-answers.ts
 import { accountId } from "../../lib/identifiers.ts";
 import { AT_ONCE, createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { readAssembly } from "../../local/lambda/assembly.ts";
-import type { SandboxTransaction } from "../../sandbox/ios-store/shop/app-store.ts";
+import type { SandboxTransaction } from "../../sandbox/ios-store/shop/payloads.ts";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { apiGatewayEvent } from "../../testing/index.ts";
 import { assemblyFolder, SERVICE_APP } from "../../testing/support/local-gateway.ts";

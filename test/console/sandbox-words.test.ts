@@ -1,6 +1,6 @@
 import { CHANGES, changesOf, needsProduct } from "../../console/pages/sandbox.ts";
-import { CHANGES as ANDROID_CHANGES } from "../../sandbox/android-store/shop/changes.ts";
-import { changeSchema } from "../../sandbox/ios-store/shop/change.ts";
+import { CHANGES as ANDROID_CHANGES } from "../../sandbox/android-store/shop/requests.ts";
+import { changeSchema } from "../../sandbox/ios-store/shop/requests.ts";
 
 test.each(changesOf("ios-store"))("the sandbox App Store knows the change %s", (change) => {
   const product = needsProduct(change) ? { productIdentifier: "com.example.gold" } : {};

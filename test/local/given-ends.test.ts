@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DEMO } from "../../local/demo.ts";
 import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
 import { fingerprintOf, makeChain, signJws, type SigningChain } from "../../sandbox/ios-store/signing.ts";
-import { appTransactionPayload, newIdentifier } from "../../sandbox/ios-store/shop/app-store.ts";
+import { appTransactionPayload, newIdentifier } from "../../sandbox/ios-store/shop/payloads.ts";
 import { startWholeService } from "../../testing/support/local-gateway.ts";
 import { serve } from "../../testing/server.ts";
 import { operatorOf } from "../support/local-operator.ts";

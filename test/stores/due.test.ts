@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { createDue } from "../../sandbox/due.ts";
+import { createDue } from "../../sandbox/clock.ts";
 import { cases } from "../../testing/support/proof.ts";
 
 const KEYS = ["a", "b", "c", "d"] as const;

@@ -1,7 +1,7 @@
 import { v7 as uuid } from "uuid";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import type { RequestedAndroidChange } from "../../sandbox/android-store/shop/changes.ts";
-import type { RequestedChange } from "../../sandbox/ios-store/shop/change.ts";
+import type { RequestedAndroidChange } from "../../sandbox/android-store/shop/requests.ts";
+import type { RequestedChange } from "../../sandbox/ios-store/shop/requests.ts";
 import type { PersonsPurchases } from "../../sandbox/ios-store/shop/payloads.ts";
 import type { Kit } from "../../testing/kit.ts";
 import type { IosGoods, TestApplication } from "../../testing/application.ts";

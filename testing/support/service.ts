@@ -9,6 +9,11 @@ import {
   type JwsSigner,
   type SigningChain,
 } from "../../sandbox/ios-store/signing.ts";
+import {
+  newIdentifier,
+  type SandboxCustomer,
+  type SandboxTransaction,
+} from "../../sandbox/ios-store/shop/payloads.ts";
 import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
 import { assemblyOf, SERVICE_APP } from "./local-gateway.ts";
 import { undocumented } from "./openapi.ts";
@@ -21,11 +26,6 @@ import { allowedDestinations } from "../../lib/delivery/addresses.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
-import {
-  newIdentifier,
-  type SandboxCustomer,
-  type SandboxTransaction,
-} from "../../sandbox/ios-store/shop/app-store.ts";
 import {
   createApplication,
   manifestFrom,

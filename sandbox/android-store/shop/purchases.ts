@@ -4,9 +4,8 @@ import * as z from "zod";
 import { PRODUCT_KINDS } from "../../../lib/contract/schemas.ts";
 import { DAY, MINUTE } from "../../../lib/duration.ts";
 import { parsePeriod, plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
-import { instant, text } from "../../fields.ts";
-import type { Notice } from "../notifications/notifications.ts";
-import type { VoidedOrder } from "../publisher-api/voided-purchases.ts";
+import { instant } from "../../clock.ts";
+import type { Notice } from "../notifications.ts";
 
 /** The store's purchases, in the API's own shapes. */
 
@@ -74,43 +73,25 @@ export type SoldPurchase = SoldSubscription | SoldOneTimePurchase;
 /** A purchase without its terms. */
 export type StoredPurchase = Omit<SoldSubscription, "terms"> | Omit<SoldOneTimePurchase, "terms">;
 
-export const sandboxPurchase = z.object({
-  packageName: text,
+export const voidedPurchase = z.object({
+  packageName: z.string(),
+  purchaseToken: z.string(),
   productKind: z.enum(PRODUCT_KINDS),
-  productIdentifier: text,
-  /** Subscriptions only. */
-  basePlanIdentifier: text.optional(),
-  /** Time until a subscription ends or renews, now and at each renewal. */
-  period: period.default("P1M"),
-  /** Bought, but not paid yet. */
-  pending: z.boolean().default(false),
-  /** A subscription that does not renew automatically. */
-  prepaid: z.boolean().default(false),
-  /** Bought by a licence tester: the purchase's environment is sandbox. */
-  test: z.boolean().default(false),
-  obfuscatedAccountIdentifier: text.optional(),
-  /** Unset: a new one. */
-  orderIdentifier: text.optional(),
-  /** Token of the subscription that this one replaces. */
-  replaces: text.optional(),
-  /** The replaced product stays until its end, and this one follows it. */
-  deferred: z.boolean().default(false),
-  /** Token of the expired subscription that was bought again outside the app. */
-  resubscribes: text.optional(),
-  /** One-time purchases only. */
-  quantity: z.int().positive().default(1),
-  /** One-time purchases only. */
-  purchaseOptionIdentifier: text.optional(),
-  /** A one-time purchase that is rented. */
-  rental: z.boolean().default(false),
-  /** Phases after a failed payment, in this order; null: left out. In the silent period the state stays ACTIVE. */
-  silentPeriod: period.nullable().default(null),
-  gracePeriod: period.nullable().default("P3D"),
-  accountHold: period.nullable().default("P30D"),
+  voidedAt: z.int(),
+  /** Time at which the store's systems list it; absent: when it was voided. */
+  seenAt: z.int().optional(),
+  orderId: z.string(),
+  orderedAt: z.int(),
+  /** Who refunded it, and why. */
+  by: z.enum(["user", "developer", "google"]),
+  for: z.enum(["other", "chargeback", "unacknowledged"]),
+  /** Refunded part of a quantity; null: all of it. */
+  quantity: z.int().nullable(),
 });
 
-export type SandboxPurchase = z.input<typeof sandboxPurchase>;
-export type WantedPurchase = z.output<typeof sandboxPurchase>;
+export type VoidedPurchase = Readonly<z.output<typeof voidedPurchase>>;
+
+export type VoidedOrder = Pick<VoidedPurchase, "orderId" | "orderedAt" | "by" | "for" | "quantity">;
 
 export const ACKNOWLEDGEMENT_PENDING = "ACKNOWLEDGEMENT_STATE_PENDING";
 export const ACKNOWLEDGED = "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED";

@@ -1,7 +1,6 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { ImpossibleChange } from "../../impossible-change.ts";
-import type { AndroidChange, ChangeDetails } from "./changes.ts";
-import type { VoidedOrder } from "../publisher-api/voided-purchases.ts";
+import { ImpossibleChange } from "../../routes.ts";
+import type { AndroidChange, ChangeDetails } from "./requests.ts";
 import {
   endOf,
   instantOf,
@@ -9,6 +8,7 @@ import {
   withPurchaseState,
   type SoldOneTimePurchase,
   type SoldPurchase,
+  type VoidedOrder,
   outcome,
   type Outcome,
 } from "./purchases.ts";

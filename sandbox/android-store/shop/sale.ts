@@ -1,24 +1,21 @@
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { ImpossibleChange } from "../../impossible-change.ts";
-import type { ChangeDetails } from "./changes.ts";
-import { completed as completedOnce } from "./one-time-changes.ts";
+import { ImpossibleChange } from "../../routes.ts";
+import { sandboxPurchase, type WantedPurchase, type ChangeDetails } from "./requests.ts";
+import { completed, completedOnce } from "./changes.ts";
 import {
   ACKNOWLEDGEMENT_PENDING,
   after,
   endOf,
   instantOf,
   isPrepaid,
-  sandboxPurchase,
   type SoldOneTimePurchase,
   type SoldSubscription,
   type SubscriptionLine,
   type SubscriptionPurchase,
-  type WantedPurchase,
   withAnswer,
   outcome,
   type Outcome,
 } from "./purchases.ts";
-import { completed } from "./subscription-changes.ts";
 import { failedPaymentPhases, stateOf, tell } from "./subscription-states.ts";
 
 /** Purchases as the store sells them. A paid one is a pending one that was completed. */

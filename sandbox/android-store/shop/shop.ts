@@ -1,59 +1,164 @@
 import { randomBytes } from "node:crypto";
-import type * as z from "zod";
-import type { Instant } from "../../../lib/entitlements/time.ts";
-import { ImpossibleChange } from "../../impossible-change.ts";
-import type { DeveloperNotification } from "../notifications/notifications.ts";
-import type { AndroidChange, ChangeDetails, RequestedAndroidChange } from "./changes.ts";
-import { afterEvent } from "./events.ts";
-import { createLedger, type savedShop } from "./ledger.ts";
-import { ONE_TIME_STEPS } from "./one-time-changes.ts";
+import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
+import * as z from "zod";
+import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
+import { createDue, instant } from "../../clock.ts";
+import { ImpossibleChange } from "../../routes.ts";
+import { developerNotification, type DeveloperNotification } from "../notifications.ts";
+import { changed } from "./changes.ts";
+import { afterEvent, nextEventOf } from "./events.ts";
 import {
-  ACKNOWLEDGED,
   after,
   isPaid,
-  outcome,
+  soldPurchase,
+  voidedPurchase,
   type Outcome,
   type SoldPurchase,
-  type WantedPurchase,
+  type SoldSubscription,
+  type StoredPurchase,
+  type VoidedPurchase,
 } from "./purchases.ts";
+import type { RequestedAndroidChange, WantedPurchase } from "./requests.ts";
 import { sold, successorOf } from "./sale.ts";
-import { SUBSCRIPTION_STEPS } from "./subscription-changes.ts";
-import { expired, stateOf, tell } from "./subscription-states.ts";
+import { expired, linesOf, tell } from "./subscription-states.ts";
+
+type Line = androidpublisher_v3.Schema$LineItem;
+
+/** One payment. It outlives its purchase, whose token may be dropped. */
+const order = z.object({
+  orderId: z.string(),
+  packageName: z.string(),
+  purchaseToken: z.string(),
+  createdAt: instant,
+  lines: z.array(z.custom<Line>((value) => typeof value === "object" && value !== null)),
+});
+export type Order = Readonly<z.output<typeof order>>;
+
+/** Lines of a purchase's answer, each with its order. */
+const orderLinesOf = (sold: SoldPurchase, at: Instant): readonly { orderId: string; line: Line }[] => {
+  if (sold.productKind === "subscription")
+    return linesOf(sold).flatMap(
+      ({ latestSuccessfulOrderId: orderId, productId = "", offerDetails, expiryTime }) => {
+        const subscriptionDetails = {
+          ...(offerDetails?.basePlanId != null && { basePlanId: offerDetails.basePlanId }),
+          servicePeriodStartTime: isoTime(at),
+          ...(expiryTime != null && { servicePeriodEndTime: expiryTime }),
+        };
+        return orderId == null ? [] : { orderId, line: { productId, subscriptionDetails } };
+      },
+    );
+  const { orderId, productLineItem } = sold.answer;
+  if (orderId == null) return [];
+  return (productLineItem ?? []).map(({ productId = "", productOfferDetails: offer }) => {
+    const oneTimePurchaseDetails = {
+      quantity: offer?.quantity ?? 1,
+      ...(offer?.purchaseOptionId != null && { purchaseOptionId: offer.purchaseOptionId }),
+    };
+    return { orderId, line: { productId, oneTimePurchaseDetails } };
+  });
+};
+
+const ordersOf = (purchaseToken: string, sold: SoldPurchase, createdAt: Instant): readonly Order[] =>
+  [...Map.groupBy(orderLinesOf(sold, createdAt), ({ orderId }) => orderId)].map(([orderId, ordered]) => ({
+    orderId,
+    packageName: sold.packageName,
+    purchaseToken,
+    createdAt,
+    lines: ordered.map(({ line }) => line),
+  }));
+
+export const savedShop = z.object({
+  time: instant,
+  purchases: z.array(z.tuple([z.string(), soldPurchase])),
+  dropped: z.array(z.string()),
+  voided: z.array(voidedPurchase),
+  orders: z.array(order).default([]),
+});
+
+/** Purchases by purchase token, with their orders and voids. */
+const createLedger = (saved: z.output<typeof savedShop> | null) => {
+  const purchases = new Map<string, SoldPurchase>();
+  const due = createDue();
+  const orders = new Map<string, Order>(saved?.orders.map((order) => [order.orderId, order]));
+  const dropped = new Set<string>(saved?.dropped);
+  const voided: VoidedPurchase[] = [...(saved?.voided ?? [])];
+
+  const store = (purchaseToken: string, sold: SoldPurchase, at: Instant): void => {
+    purchases.set(purchaseToken, sold);
+    due.set(purchaseToken, nextEventOf(sold));
+    for (const order of ordersOf(purchaseToken, sold, at))
+      if (!orders.has(order.orderId)) orders.set(order.orderId, order);
+  };
+  for (const [purchaseToken, sold] of saved?.purchases ?? []) store(purchaseToken, sold, saved?.time ?? 0);
+
+  const soldUnder = (purchaseToken: string): SoldPurchase => {
+    const found = purchases.get(purchaseToken);
+    if (found === undefined) throw new ImpossibleChange("There is no such purchase.", 404);
+    return found;
+  };
+
+  return {
+    /** Keeps an outcome, and returns its notifications. */
+    keep: (
+      purchaseToken: string,
+      { sold, notices, voided: order }: Outcome,
+      at: Instant,
+      voidedAt = at,
+    ): DeveloperNotification[] => {
+      const { packageName, productKind } = sold;
+      store(purchaseToken, sold, at);
+      const published = [...notices];
+      const isVoided = voided.some((one) => one.orderId === order?.orderId && one.quantity === null);
+      if (order !== null && !isVoided) {
+        voided.push({ packageName, purchaseToken, productKind, voidedAt, seenAt: at, ...order });
+        const refund = order.quantity === null ? "full" : "quantityBasedPartial";
+        published.push({ voided: productKind, orderId: order.orderId, refund });
+      }
+      return published.map((notice) => developerNotification(packageName, purchaseToken, notice, at));
+    },
+    /** Stores an API response unchanged, whatever it is. It never changes by itself, and has no orders. */
+    put: (purchaseToken: string, stored: StoredPurchase): void => {
+      dropped.delete(purchaseToken);
+      purchases.set(purchaseToken, { ...stored, terms: null });
+      due.set(purchaseToken, null);
+    },
+    /** Drops the purchase: 410 from then on. */
+    drop: (purchaseToken: string): void => {
+      purchases.delete(purchaseToken);
+      due.delete(purchaseToken);
+      dropped.add(purchaseToken);
+    },
+    isDropped: (purchaseToken: string): boolean => dropped.has(purchaseToken),
+    read: (purchaseToken: string): StoredPurchase | undefined => purchases.get(purchaseToken),
+    /** @throws ImpossibleChange if there is none */
+    sold: soldUnder,
+    /** A subscription that is paid, and has not ended; null: there is none. */
+    running: (purchaseToken: string | null | undefined): SoldSubscription | null => {
+      const found = purchaseToken == null ? undefined : purchases.get(purchaseToken);
+      return found?.productKind === "subscription" && isPaid(found) ? found : null;
+    },
+    tokens: (): readonly string[] => [...purchases.keys()],
+    order: (orderId: string): Order | undefined => orders.get(orderId),
+    /** Voided purchases of a package, oldest first. */
+    voidedOf: (packageName: string): readonly VoidedPurchase[] =>
+      voided.filter((one) => one.packageName === packageName),
+    nextEvent: () => due.first(),
+    clear: (): void => {
+      for (const each of [purchases, due, orders, dropped]) each.clear();
+      voided.length = 0;
+    },
+    save: (time: Instant): z.input<typeof savedShop> => ({
+      time,
+      purchases: [...purchases],
+      dropped: [...dropped],
+      voided,
+      orders: [...orders.values()],
+    }),
+  };
+};
 
 const newPurchaseToken = (): string =>
   `${randomBytes(12).toString("hex")}.AO-J1O${randomBytes(48).toString("base64url")}`;
-
-/** @throws ImpossibleChange */
-const acknowledged = (sold: SoldPurchase): Outcome => {
-  if (!isPaid(sold) || sold.answer.acknowledgementState === ACKNOWLEDGED)
-    throw new ImpossibleChange("The purchase does not wait to be acknowledged.");
-  const answer = { ...sold.answer, acknowledgementState: ACKNOWLEDGED };
-  // Google leaves out of an acknowledged purchase that it was bought outside the app.
-  if ("outOfAppPurchaseContext" in answer) delete answer.outOfAppPurchaseContext;
-  return outcome({ ...sold, answer } as SoldPurchase);
-};
-
-/** @throws ImpossibleChange */
-const changed = (
-  before: SoldPurchase,
-  change: AndroidChange,
-  details: ChangeDetails,
-  at: Instant,
-): Outcome => {
-  if (change === "acknowledge") return acknowledged(before);
-  const isSubscription = before.productKind === "subscription";
-  const state = stateOf(before);
-  const wasPaid = isSubscription ? !state.startsWith("PENDING") : state === "PURCHASED";
-  const isAllowed = change === "complete" || change === "decline" ? state === "PENDING" : wasPaid;
-  if (!isAllowed)
-    throw new ImpossibleChange(`The change is not possible for a purchase in ${state || "no state"}.`);
-  const made = isSubscription
-    ? SUBSCRIPTION_STEPS[change]?.(before, details, at)
-    : ONE_TIME_STEPS[change]?.(before, details, at);
-  if (made === undefined)
-    throw new ImpossibleChange(`The change is not possible for a ${before.productKind}.`);
-  return made;
-};
 
 export type ShopKeeping = ReturnType<typeof createShop>;
 

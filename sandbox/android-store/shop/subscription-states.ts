@@ -1,7 +1,7 @@
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import type { ChangeDetails } from "./changes.ts";
-import type { SubscriptionNotification } from "../notifications/notifications.ts";
-import { ImpossibleChange } from "../../impossible-change.ts";
+import type { ChangeDetails } from "./requests.ts";
+import type { SubscriptionNotification } from "../notifications.ts";
+import { ImpossibleChange } from "../../routes.ts";
 import {
   after,
   endOf,

@@ -1,9 +1,20 @@
 import { DAY } from "../../../lib/duration.ts";
 import { plusPeriod } from "../../../lib/entitlements/time.ts";
-import { ImpossibleChange } from "../../impossible-change.ts";
-import type { ChangeName, ChangesByName } from "./change.ts";
-import { changed, notified, openly, silently, withEvent, type Current } from "./current.ts";
-import { endOf, latestOf, subscriptionOf, type Lineage, type Subscription } from "./lineage.ts";
+import { ImpossibleChange } from "../../routes.ts";
+import type { ChangeName, ChangesByName } from "./requests.ts";
+import {
+  changed,
+  notified,
+  openly,
+  silently,
+  withEvent,
+  type Current,
+  endOf,
+  latestOf,
+  subscriptionOf,
+  type Lineage,
+  type Subscription,
+} from "./lineage.ts";
 import { namedTransaction, refunded, refundReversed, renewalDisabled, revokedFromFamily } from "./refunds.ts";
 import { AHEAD, boughtNow, charged, expired, LAPSE } from "./renewals.ts";
 

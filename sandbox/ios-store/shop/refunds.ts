@@ -1,7 +1,11 @@
-import { ImpossibleChange } from "../../impossible-change.ts";
-import type { ChangesByName } from "./change.ts";
-import { changed, notified, openly, withEvent, type Current } from "./current.ts";
+import { ImpossibleChange } from "../../routes.ts";
+import type { ChangesByName } from "./requests.ts";
 import {
+  changed,
+  notified,
+  openly,
+  withEvent,
+  type Current,
   endOf,
   INTENTS,
   latestOf,

@@ -1,7 +1,17 @@
 import { DAY } from "../../../lib/duration.ts";
 import { isInstant, plusPeriod, times, type Instant } from "../../../lib/entitlements/time.ts";
-import { changed, notified, openly, type Current, type NoticeName } from "./current.ts";
-import { endOf, INTENTS, subscriptionOf, type Lineage, type Subscription } from "./lineage.ts";
+import {
+  changed,
+  notified,
+  openly,
+  type Current,
+  type NoticeName,
+  endOf,
+  INTENTS,
+  subscriptionOf,
+  type Lineage,
+  type Subscription,
+} from "./lineage.ts";
 
 /** Time before its start at which a period is charged, where the store charges ahead. */
 export const AHEAD = DAY;

@@ -1,8 +1,7 @@
 import { plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
-import { ImpossibleChange } from "../../impossible-change.ts";
-import { notified, type Current } from "./current.ts";
-import { endOf, latestOf, type Lineage, type Subscription } from "./lineage.ts";
-import type { BoughtTransaction } from "./purchase.ts";
+import { ImpossibleChange } from "../../routes.ts";
+import { notified, type Current, endOf, latestOf, type Lineage, type Subscription } from "./lineage.ts";
+import type { BoughtTransaction } from "./requests.ts";
 import { nextEventOf, withNextEvent } from "./renewals.ts";
 
 const subscriptionFrom = (goods: BoughtTransaction, purchaseDate: Instant): Subscription | null => {

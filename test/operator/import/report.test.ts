@@ -1,5 +1,6 @@
 import { readDifferences, readReport } from "../../../console/pages/import-files.ts";
-import { FORMATS, LIE_NAMES } from "../../../sandbox/exports/exports.ts";
+import { FORMATS } from "../../../sandbox/exports/exports.ts";
+import { LIE_NAMES } from "../../../sandbox/exports/persons.ts";
 import { createImportWorld } from "./world.ts";
 
 /** Several persons of each lie, and as many without. */

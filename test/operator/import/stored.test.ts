@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
-import type { Person } from "../../../sandbox/exports/exports.ts";
+import type { Person } from "../../../sandbox/exports/persons.ts";
 import { createImportWorld, differing, type ImportWorld } from "./world.ts";
 
 let world: ImportWorld;

@@ -5,13 +5,9 @@ import { v7 as uuid } from "uuid";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
 import { applicationId, purchaseKey } from "../../../lib/identifiers.ts";
-import {
-  sellPersons,
-  writeExport,
-  type Format,
-  type Person,
-  type PlanOptions,
-} from "../../../sandbox/exports/exports.ts";
+import { writeExport, type Format } from "../../../sandbox/exports/exports.ts";
+import type { Person, PlanOptions } from "../../../sandbox/exports/persons.ts";
+import { sellPersons } from "../../../sandbox/exports/sell.ts";
 import { saveApplication } from "../../../testing/application.ts";
 import { serveImportStores } from "../../../testing/support/import.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";

@@ -1,6 +1,6 @@
 import { decodeJwt } from "jose";
 import { DAY, HOUR } from "../../../lib/duration.ts";
-import { ImpossibleChange } from "../../../sandbox/impossible-change.ts";
+import { ImpossibleChange } from "../../../sandbox/routes.ts";
 import type { PersonsPurchases } from "../../../sandbox/ios-store/shop/payloads.ts";
 import {
   iosTransaction,

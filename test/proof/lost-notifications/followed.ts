@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import type { RequestedChange } from "../../../sandbox/ios-store/shop/change.ts";
+import type { RequestedChange } from "../../../sandbox/ios-store/shop/requests.ts";
 import { DAY } from "../../../testing/support/stores/purchases.ts";
 
 /**

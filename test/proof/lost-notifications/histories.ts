@@ -1,8 +1,11 @@
 import fc from "fast-check";
 import { MINUTE } from "../../../lib/duration.ts";
-import type { AndroidChange, ChangeDetails } from "../../../sandbox/android-store/shop/changes.ts";
-import type { SandboxPurchase } from "../../../sandbox/android-store/shop/purchases.ts";
-import type { RequestedChange } from "../../../sandbox/ios-store/shop/change.ts";
+import type {
+  SandboxPurchase,
+  AndroidChange,
+  ChangeDetails,
+} from "../../../sandbox/android-store/shop/requests.ts";
+import type { RequestedChange } from "../../../sandbox/ios-store/shop/requests.ts";
 import { DAY } from "../../../testing/support/stores/purchases.ts";
 import type { IosGoods } from "../../../testing/application.ts";
 import { choice } from "../model/histories/choices.ts";

@@ -1,6 +1,6 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
-import type { Mount } from "../../../sandbox/mount.ts";
+import type { Mount } from "../../../sandbox/routes.ts";
 
 /** A response that is kept instead of sent. */
 class KeptResponse extends ServerResponse {

@@ -1,4 +1,4 @@
-import { createExports } from "../../../sandbox/exports/endpoint.ts";
+import { createExports } from "../../../sandbox/exports/sell.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
 import { startTestStores } from "../../../testing/stores.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";

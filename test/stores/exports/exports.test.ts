@@ -1,14 +1,9 @@
 import { ReceiptUtility } from "@apple/app-store-server-library";
 import { parse } from "csv-parse/sync";
-import {
-  exportOf,
-  FORMATS,
-  LIES,
-  planPersons,
-  sellPersons,
-  type Format,
-  type Person,
-} from "../../../sandbox/exports/exports.ts";
+import { exportOf, FORMATS, type Format } from "../../../sandbox/exports/exports.ts";
+import { LIES, type Person } from "../../../sandbox/exports/persons.ts";
+import { planPersons } from "../../../sandbox/exports/plan.ts";
+import { sellPersons } from "../../../sandbox/exports/sell.ts";
 import { createTestStores } from "../../../testing/stores.ts";
 import { CATALOGS } from "../../../testing/support/import.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";

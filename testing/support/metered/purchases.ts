@@ -7,7 +7,7 @@ import {
   transactionPayload,
   type SandboxCustomer,
   type SandboxTransaction,
-} from "../../../sandbox/ios-store/shop/app-store.ts";
+} from "../../../sandbox/ios-store/shop/payloads.ts";
 import { DEMO } from "../../../local/demo.ts";
 import { aNotification, aRenewalInfo } from "../stores/ios-store.ts";
 

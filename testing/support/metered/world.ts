@@ -3,6 +3,7 @@ import { type IosStoreCustomers, linkIosStoreCustomer } from "../../../lib/custo
 import { createIosStoreVerifier, type IosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { DEMO } from "../../../local/demo.ts";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
+import { developerNotification } from "../../../sandbox/android-store/notifications.ts";
 import { watchChecks, aBundle } from "../stores/ios-store.ts";
 import { openTable } from "../../../functions/environment/open-table.ts";
 import { createTestTable } from "../table/table.ts";
@@ -36,7 +37,6 @@ import { createPushTokenVerifier } from "../../../lib/stores/android-store/push-
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
 import { createNotificationTimes } from "../../../lib/table/queues/notifications.ts";
 import { createStoreRequestQueue } from "../../../lib/table/telling/delivery-queue.ts";
-import { developerNotification } from "../../../sandbox/android-store/notifications/notifications.ts";
 import { PACKAGE_NAME, startAndroidStore } from "../stores/android-store.ts";
 
 const DAY_PASS = "day_pass";

@@ -1,10 +1,10 @@
-import { type Identity } from "../../../sandbox/ios-store/certificates.ts";
+import type { Identity } from "../../../sandbox/ios-store/certificates.ts";
 import { fingerprintOf, signJws, type JwsSigner } from "../../../sandbox/ios-store/signing.ts";
 import {
   appTransactionPayload,
   transactionPayload,
   type SandboxCustomer,
-} from "../../../sandbox/ios-store/shop/app-store.ts";
+} from "../../../sandbox/ios-store/shop/payloads.ts";
 import type { IosStoreConfiguration } from "../../../lib/applications/application.ts";
 import type { AppTransaction } from "../../../lib/stores/ios-store/app-transaction.ts";
 import type { Notification } from "../../../lib/stores/ios-store/notification.ts";

@@ -1,12 +1,8 @@
 import fc from "fast-check";
-import { CHANGES } from "../../../../sandbox/android-store/shop/changes.ts";
-import { ImpossibleChange } from "../../../../sandbox/impossible-change.ts";
+import { type SandboxPurchase, CHANGES } from "../../../../sandbox/android-store/shop/requests.ts";
+import { ImpossibleChange } from "../../../../sandbox/routes.ts";
 import { createAndroidPublisherSandbox } from "../../../../sandbox/android-store/publisher.ts";
-import type {
-  SandboxPurchase,
-  StoredPurchase,
-  SubscriptionLine,
-} from "../../../../sandbox/android-store/shop/purchases.ts";
+import type { StoredPurchase, SubscriptionLine } from "../../../../sandbox/android-store/shop/purchases.ts";
 import { readOneTimeProduct } from "../../../../lib/stores/android-store/one-time-product.ts";
 import { readSubscription } from "../../../../lib/stores/android-store/subscription.ts";
 import { DAY, NOW, PACKAGE_NAME } from "../../../../testing/support/stores/android-store.ts";

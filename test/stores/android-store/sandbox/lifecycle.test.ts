@@ -1,4 +1,4 @@
-import type { AndroidChange, ChangeDetails } from "../../../../sandbox/android-store/shop/changes.ts";
+import type { AndroidChange, ChangeDetails } from "../../../../sandbox/android-store/shop/requests.ts";
 import { isoTime } from "../../../../lib/entitlements/time.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/android-store.ts";
 import { timedAndroidStoreForEachTest, type TimedAndroidStore } from "./timed-android-store.ts";

@@ -9,8 +9,8 @@ import { originOf } from "../../../../lib/stores/android-store/workload-identity
 import {
   ONE_TIME_PRODUCT_NOTIFICATIONS,
   SUBSCRIPTION_NOTIFICATIONS,
-} from "../../../../sandbox/android-store/notifications/notifications.ts";
-import type { SandboxPurchase } from "../../../../sandbox/android-store/shop/purchases.ts";
+} from "../../../../sandbox/android-store/notifications.ts";
+import type { SandboxPurchase } from "../../../../sandbox/android-store/shop/requests.ts";
 import { serve } from "../../../../testing/server.ts";
 import {
   NOW,

@@ -1,5 +1,5 @@
 import { HOUR } from "../../../../lib/duration.ts";
-import type { RequestedChange } from "../../../../sandbox/ios-store/shop/change.ts";
+import type { RequestedChange } from "../../../../sandbox/ios-store/shop/requests.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import { MONTHLY, storeForEachTest, type Pushed } from "./store-under-test.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { ImpossibleChange } from "../../../../sandbox/impossible-change.ts";
-import { changeSchema, type RequestedChange } from "../../../../sandbox/ios-store/shop/change.ts";
+import { ImpossibleChange } from "../../../../sandbox/routes.ts";
+import { changeSchema, type RequestedChange } from "../../../../sandbox/ios-store/shop/requests.ts";
 import { DAY, NOW } from "../../../../testing/support/stores/purchases.ts";
 import {
   decodedRenewalInfos,

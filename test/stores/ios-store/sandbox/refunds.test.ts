@@ -1,5 +1,5 @@
-import { ImpossibleChange } from "../../../../sandbox/impossible-change.ts";
-import type { RequestedChange } from "../../../../sandbox/ios-store/shop/change.ts";
+import { ImpossibleChange } from "../../../../sandbox/routes.ts";
+import type { RequestedChange } from "../../../../sandbox/ios-store/shop/requests.ts";
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
 import { decodedTransactions, storeForEachTest, type Pushed } from "./store-under-test.ts";
 

@@ -14,7 +14,7 @@ import {
   type IosStoreOptions,
   type IosStoreSandbox,
 } from "../../../../sandbox/ios-store/ios-store.ts";
-import type { RequestedChange } from "../../../../sandbox/ios-store/shop/change.ts";
+import type { RequestedChange } from "../../../../sandbox/ios-store/shop/requests.ts";
 import { makeChain } from "../../../../sandbox/ios-store/signing.ts";
 import { HOUR } from "../../../../lib/duration.ts";
 import type { Instant } from "../../../../lib/entitlements/time.ts";

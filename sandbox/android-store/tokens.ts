@@ -1,10 +1,10 @@
 import { createPublicKey, generateKeyPairSync, randomBytes, type KeyObject } from "node:crypto";
 import { decodeJwt, errors, jwtVerify } from "jose";
 import * as z from "zod";
-import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import { parseJson } from "../../../lib/bounded-text.ts";
-import { decode, found, type Answer, type Routes } from "../../routes.ts";
-import { googleError } from "../answers.ts";
+import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import { parseJson } from "../../lib/bounded-text.ts";
+import { decode, found, type Answer, type Routes } from "../routes.ts";
+import { googleRefusal } from "./publisher-api.ts";
 
 const AUDIENCE =
   "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/sandbox/providers/sandbox";
@@ -80,14 +80,13 @@ export const createTokenEndpoints = (now: () => Instant) => {
   const tokenAnswer = (scopes: readonly string[], more: Record<string, string> = {}): Answer =>
     found({ access_token: issueToken(scopes), token_type: "Bearer", expires_in: TOKEN_SECONDS, ...more });
 
-  /** Error for the access token of a request; null if the token has the scope. */
-  const refusalOf = (authorization: string | undefined, scope: string): Answer | null => {
+  /** @throws Refused */
+  const requireScope = (authorization: string | undefined, scope: string): void => {
     const [, accessToken = ""] = /^Bearer (.+)$/.exec(authorization ?? "") ?? [];
     const scopes = accessTokens.get(accessToken);
-    if (scopes === undefined) return googleError(401, "authError", "Invalid Credentials");
-    return scopes.includes(scope)
-      ? null
-      : googleError(403, "insufficientPermissions", "Request had insufficient authentication scopes.");
+    if (scopes === undefined) throw googleRefusal(401, "authError", "Invalid Credentials");
+    if (!scopes.includes(scope))
+      throw googleRefusal(403, "insufficientPermissions", "Request had insufficient authentication scopes.");
   };
 
   /** Whether a service account has signed for the API, at whatever time. */
@@ -133,12 +132,11 @@ export const createTokenEndpoints = (now: () => Instant) => {
 
   /** Impersonation, as in IAM Credentials. */
   const answerImpersonation = (body: string | null, authorization: string | undefined): Answer => {
-    const wanted = impersonationRequest.safeParse(parseJson(body));
-    const refused = refusalOf(authorization, IMPERSONATION_SCOPE);
-    if (refused !== null) return refused;
-    if (!wanted.success) return googleError(400, "badRequest", "Request contains an invalid argument.");
+    requireScope(authorization, IMPERSONATION_SCOPE);
+    const { data: wanted } = impersonationRequest.safeParse(parseJson(body));
+    if (wanted === undefined) throw googleRefusal(400, "badRequest", "Request contains an invalid argument.");
     const expireTime = isoTime(now() + TOKEN_SECONDS * 1000);
-    return found({ accessToken: issueToken(wanted.data.scope), expireTime });
+    return found({ accessToken: issueToken(wanted.scope), expireTime });
   };
 
   return {
@@ -147,8 +145,8 @@ export const createTokenEndpoints = (now: () => Instant) => {
       "POST /serviceAccounts/{email}:generateAccessToken": ({ body, authorization }) =>
         answerImpersonation(body, authorization),
     } satisfies Routes,
-    /** Error for the access token of a request to the API; null if the token has the API's scope. */
-    refusal: (authorization: string | undefined) => refusalOf(authorization, SCOPE),
+    /** @throws Refused unless the access token of a request has the API's scope */
+    requireToken: (authorization: string | undefined) => requireScope(authorization, SCOPE),
     externalAccount,
     /** Service-account JSON that the JWT grant accepts. Google's client always asks Google, whatever its `token_uri` says. */
     createServiceAccount: (): Record<string, unknown> => {

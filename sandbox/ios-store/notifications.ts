@@ -1,9 +1,12 @@
+import { randomUUID } from "node:crypto";
 import * as z from "zod";
-import { DAY, HOUR } from "../../../lib/duration.ts";
-import type { Instant } from "../../../lib/entitlements/time.ts";
-import { instant } from "../../fields.ts";
-import { createPushQueue, waitingPush } from "../../pushes.ts";
-import { accountSchema, type Account } from "../shop/lineage.ts";
+import { DAY, HOUR } from "../../lib/duration.ts";
+import type { Instant } from "../../lib/entitlements/time.ts";
+import { instant } from "../clock.ts";
+import { createPushQueue, waitingPush } from "../pushes.ts";
+import { accountSchema, type Account, type Notice } from "./shop/lineage.ts";
+import { signedPayloadsOf, statusOf } from "./shop/payloads.ts";
+import { signJws, type JwsSigner } from "./signing.ts";
 
 /**
  * Time from one try to the next. Only production is retried.
@@ -18,7 +21,7 @@ export const RETENTION = 180 * DAY;
 /** Notifications kept; beyond, the oldest are forgotten. One is up to 15 KB in the saved state. */
 const LARGEST_HISTORY = 500;
 
-const pendingPush = waitingPush.unwrap().extend({
+const pendingPush = waitingPush.extend({
   signedPayload: z.string(),
   environment: accountSchema.unwrap().shape.environment,
 });
@@ -54,8 +57,6 @@ const resultOf = (status: number | null): string => {
   return isSuccess(status) ? "SUCCESS" : "UNSUCCESSFUL_HTTP_RESPONSE_CODE";
 };
 
-export type Pushes = ReturnType<typeof createPushes>;
-
 /** Sends notifications, resends those that were not accepted, and remembers each try. */
 export const createPushes = (url: () => string | null) => {
   /** By payload, in the order of the first tries. */
@@ -84,7 +85,7 @@ export const createPushes = (url: () => string | null) => {
   });
   return {
     ...queue,
-    publish: (signedPayload: string, { environment }: Pick<Account, "environment">, dueAt: Instant): void =>
+    publish: (signedPayload: string, { environment }: Account, dueAt: Instant): void =>
       queue.publish({ signedPayload, environment, failures: 0, dueAt }),
     history: (): readonly SentPush[] => [...history.values()],
     restore: (saved: SavedPushes): void => {
@@ -98,5 +99,48 @@ export const createPushes = (url: () => string | null) => {
       pending: queue.waiting(),
       history: [...history.values()],
     }),
+  };
+};
+
+/** In Apple's own names; a field that is undefined is left out. */
+type NotificationFields = Readonly<Record<string, unknown>>;
+
+/**
+ * Signs a notification of version 2. The fields may be invalid, and replace the envelope's own.
+ *
+ * @see https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
+ */
+export const signNotification = (fields: NotificationFields, signer: JwsSigner): string =>
+  signJws({ notificationUUID: randomUUID(), version: "2.0", ...fields }, signer);
+
+/** An app as the Server API and the notifications name it. */
+export const appFields = ({ environment, bundleIdentifier, appAppleIdentifier }: Account) => ({
+  environment,
+  bundleId: bundleIdentifier,
+  ...(environment === "Production" && { appAppleId: appAppleIdentifier }),
+});
+
+/** The fields of a notice's notification. Its parts are signed at the moment of the event. */
+export const notificationOf = (account: Account, notice: Notice, signer: JwsSigner): NotificationFields => {
+  const { name, lineage, transactionIdentifier, consumptionRequestReason } = notice;
+  const { subscription, changedAt, transactions } = lineage;
+  const [notificationType, subtype] = name.split(" ");
+  const envelope = { notificationType, subtype, signedDate: changedAt };
+  const app = appFields(account);
+  const signed = signedPayloadsOf(account, changedAt, signer, "store");
+  if (notificationType === "RESCIND_CONSENT")
+    return { ...envelope, appData: { ...app, signedAppTransactionInfo: signed.appTransaction() } };
+  const transaction = transactions.find((each) => each.transactionIdentifier === transactionIdentifier);
+  if (transaction === undefined) throw new Error(`There is no transaction ${transactionIdentifier}.`);
+  return {
+    ...envelope,
+    data: {
+      ...app,
+      bundleVersion: "1",
+      signedTransactionInfo: signed.transaction(lineage, transaction),
+      signedRenewalInfo: signed.renewalInfo(lineage),
+      status: subscription === null ? undefined : statusOf(subscription),
+      consumptionRequestReason,
+    },
   };
 };
