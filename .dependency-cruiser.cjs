@@ -84,7 +84,7 @@ module.exports = {
     only("functions/", ["lib/(?!administration/|taken-by-npm)"]),
     only("infra/", [
       "lib/contract/",
-      "lib/table/(?:keys|dynamodb/key)\\.ts$",
+      "lib/table/keys\\.ts$",
       "lib/applications/credential\\.ts$",
       "lib/duration\\.ts$",
       "lib/delivery/webhook-secret\\.ts$",

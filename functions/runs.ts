@@ -1,6 +1,6 @@
 import type { Context, DynamoDBStreamEvent } from "aws-lambda";
 import type { ApplicationId } from "../lib/identifiers.ts";
-import type { Key } from "../lib/table/dynamodb/key.ts";
+import type { Key } from "../lib/table/keys.ts";
 import { now } from "./environment/configuration.ts";
 import { askDuePurchases, type AskReport, type AskRun } from "../lib/customers/asking/ask-due-purchases.ts";
 import type { SweepReport } from "../lib/customers/sweep.ts";

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { TableFormatError } from "../lib/table/dynamodb/format.ts";
-import { MalformedItemError } from "../lib/table/dynamodb/table.ts";
+import { MalformedItemError, TableFormatError } from "../lib/table/dynamodb/table.ts";
 
 /** Reason why a command cannot be done, in a sentence for the operator. */
 export class OperatorError extends Error {

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "commander";
-import { requireTableFormat } from "../lib/table/dynamodb/format.ts";
+import { requireTableFormat } from "../lib/table/dynamodb/table.ts";
 import { COMMANDS, GROUPS } from "./commands/all.ts";
 import type { Dialogue } from "./commands/command.ts";
 import { connect, type Connection, type EnvironmentVariables, tableName } from "./connection.ts";

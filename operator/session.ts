@@ -9,8 +9,11 @@ import type { Instant } from "../lib/entitlements/time.ts";
 import type { ApplicationId } from "../lib/identifiers.ts";
 import { once } from "../lib/once.ts";
 import { pause } from "../lib/pause.ts";
-import { createApplicationReader } from "../lib/table/applications/application-reader.ts";
-import { createApplicationTable, createDestinationTable } from "../lib/table/applications/applications.ts";
+import {
+  createApplicationReader,
+  createApplicationTable,
+  createDestinationTable,
+} from "../lib/table/applications/applications.ts";
 import { createAuditTable } from "../lib/table/applications/audit.ts";
 import { createCredentialTable } from "../lib/table/applications/credentials.ts";
 import { createCustomerTable } from "../lib/table/customers/customers.ts";
@@ -19,12 +22,14 @@ import { bury, writeCustomerChange } from "../lib/table/customers/write-customer
 import type { Table } from "../lib/table/dynamodb/table.ts";
 import { createAskQueues } from "../lib/table/queues/asks.ts";
 import { createNotificationTimes, createWatermarks } from "../lib/table/queues/notifications.ts";
-import { createDeliveryQueue, createResendTable } from "../lib/table/telling/delivery-queue.ts";
+import {
+  createDeliveryQueue,
+  createForwardQueue,
+  createResendTable,
+} from "../lib/table/telling/delivery-queue.ts";
 import { createForgetRequests, createForgetTold } from "../lib/table/telling/erasure.ts";
-import { createFeedTable } from "../lib/table/telling/feed.ts";
-import { createForwardQueue } from "../lib/table/telling/forwards.ts";
-import { createToldTable } from "../lib/table/telling/told-report.ts";
-import type { KeyedHash } from "../lib/telling/change-table.ts";
+import { createFeedTable, createToldTable } from "../lib/table/telling/changes.ts";
+import type { KeyedHash } from "../lib/telling/change.ts";
 import type { Connection } from "./connection.ts";
 import { OperatorError } from "./operator-error.ts";
 

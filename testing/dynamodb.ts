@@ -8,7 +8,7 @@ import {
   type CreateTableCommandInput,
 } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, paginateScan } from "@aws-sdk/lib-dynamodb";
-import { TABLE } from "../lib/table/dynamodb/key.ts";
+import { TABLE } from "../lib/table/keys.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
 import { isAtHand } from "../local/database/database.ts";
 import { startDynamoDbLocal, type DynamoDbLocal } from "../local/database/dynamodb-local.ts";

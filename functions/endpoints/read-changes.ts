@@ -1,5 +1,5 @@
 import { readChanges as definition } from "../../lib/contract/endpoints.ts";
-import { createFeedTable } from "../../lib/table/telling/feed.ts";
+import { createFeedTable } from "../../lib/table/telling/changes.ts";
 import { readChanges } from "../../lib/telling/read-changes.ts";
 import { now } from "../environment/configuration.ts";
 import { table } from "../environment/service.ts";

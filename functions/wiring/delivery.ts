@@ -1,12 +1,11 @@
 import type { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { isWebhook } from "../../lib/applications/application.ts";
-import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
+import { createDeliveryQueue, createForwardQueue } from "../../lib/table/telling/delivery-queue.ts";
 import type { AllowsDestination } from "../../lib/delivery/addresses.ts";
 import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
 import { sendToEventBus } from "../../lib/delivery/event-bus.ts";
 import { signingSecrets } from "../../lib/delivery/webhook-secret.ts";
 import { createSender, signedWebhook } from "../../lib/delivery/webhook.ts";
-import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
 import { applicationsOf, directoryOf, runOf, type Upkeep } from "./service.ts";
 import type { MasterSecretAccess } from "./telling.ts";
 

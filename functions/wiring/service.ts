@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
 import { createApplicationDirectory, type ApplicationDirectory } from "../../lib/applications/application.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { createApplicationReader } from "../../lib/table/applications/application-reader.ts";
+import { createApplicationReader } from "../../lib/table/applications/applications.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
 import { observedCustomerTable, observedWrite, type Observer } from "../observability/observe.ts";
 import type { Bury, CustomerChange, FactStore } from "../../lib/customers/storing/fact-store.ts";
@@ -17,10 +17,9 @@ import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import { createNotificationTimes, createWatermarks } from "../../lib/table/queues/notifications.ts";
 import type { IosStoreReception } from "../../lib/customers/receive-ios-store-notification.ts";
 import { forwardableType } from "../../lib/delivery/delivery-queue.ts";
-import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
+import { createForwardQueue, createStoreRequestQueue } from "../../lib/table/telling/delivery-queue.ts";
 import type { SentBody } from "../http/read-request.ts";
 import { createNotificationLog } from "../../lib/customers/notifications.ts";
-import { createStoreRequestQueue } from "../../lib/table/telling/delivery-queue.ts";
 
 /** Each function composes only its own use cases from it, so that its bundle holds nothing else. */
 export interface ServiceConfiguration {

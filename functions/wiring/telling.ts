@@ -1,4 +1,4 @@
-import { createApplicationReader } from "../../lib/table/applications/application-reader.ts";
+import { createApplicationReader } from "../../lib/table/applications/applications.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import { createChangeTable } from "../../lib/table/telling/changes.ts";
 import type { TellingRun } from "../../lib/telling/tell-changes.ts";

@@ -2,7 +2,7 @@ import { Stack } from "aws-cdk-lib";
 import { ManagedPolicy, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import { masterSecretName } from "../../lib/delivery/webhook-secret.ts";
-import { TABLE } from "../../lib/table/dynamodb/key.ts";
+import { TABLE } from "../../lib/table/keys.ts";
 import type { Parameters } from "../parameters.ts";
 import { exactly, secretReading, tableArn, tableKeyUse, type TableReference } from "./permissions.ts";
 

@@ -12,7 +12,7 @@ import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
 import { masterSecretName } from "../../lib/delivery/webhook-secret.ts";
-import { TABLE } from "../../lib/table/dynamodb/key.ts";
+import { TABLE } from "../../lib/table/keys.ts";
 import { acceptFinding } from "../constructs/accept-finding.ts";
 import type { Parameters } from "../parameters.ts";
 

@@ -1,7 +1,7 @@
 import { Aws, Duration } from "aws-cdk-lib";
 import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { DIMENSIONS, METRICS } from "../../lib/contract/metrics.ts";
-import { TABLE } from "../../lib/table/dynamodb/key.ts";
+import { TABLE } from "../../lib/table/keys.ts";
 
 export type MetricName = Exclude<keyof typeof METRICS, "namespace">;
 type DimensionName = Exclude<keyof typeof DIMENSIONS, "service">;

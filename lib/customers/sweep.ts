@@ -2,8 +2,7 @@ import type { Application } from "../applications/application.ts";
 import type { Store } from "../contract/schemas.ts";
 import { DAY, HOUR, MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
-import { fromAnotherPlace } from "../queues/turns.ts";
-import type { RunOfApplications } from "../queues/work-off-all.ts";
+import { fromAnotherPlace, type RunOfApplications } from "../queues/work-off-all.ts";
 import { sweptStores, type StoreInEnvironment } from "./application-of.ts";
 
 export interface Watermarks {

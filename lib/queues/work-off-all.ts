@@ -1,7 +1,6 @@
 import { MINUTE } from "../duration.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { onceLoaded } from "../once.ts";
-import { fromAnotherPlace } from "./turns.ts";
 import type { Run, Turn, WorkedOff } from "./work-off.ts";
 
 export interface RunOfAll extends Run {
@@ -16,6 +15,20 @@ interface Together {
   /** Queues that are looked at beside the first while some hold the run up. Unset: none. */
   readonly others?: () => Promise<ReadonlyMap<string, Turn>>;
 }
+
+/** Multiples of the golden ratio, less their whole numbers, spread evenly from 0 to 1, however many there are. */
+const GOLDEN_RATIO = (1 + Math.sqrt(5)) / 2;
+
+/**
+ * The list from another place on in each period: whatever a run has no time for, the next ones begin with it.
+ *
+ * @param period in milliseconds, as the moment
+ */
+export const fromAnotherPlace = <T>(list: readonly T[], period: number, moment: number): readonly T[] => {
+  const place = (Math.floor(moment / period) * GOLDEN_RATIO) % 1;
+  const first = Math.floor(place * list.length);
+  return [...list.slice(first), ...list.slice(0, first)];
+};
 
 const WAITING: WorkedOff = { state: "waiting", oldest: null };
 

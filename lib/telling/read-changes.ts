@@ -1,8 +1,8 @@
-import { DAY } from "../duration.ts";
-import type { ApplicationId } from "../identifiers.ts";
-import { isoTime, type Instant } from "../entitlements/time.ts";
 import { ServiceError } from "../contract/errors.ts";
 import type { AccountChange, ChangesPage, ChangesRequest } from "../contract/schemas.ts";
+import { DAY } from "../duration.ts";
+import { isoTime, type Instant } from "../entitlements/time.ts";
+import type { ApplicationId } from "../identifiers.ts";
 import {
   CHANGES_KEPT_MILLISECONDS,
   dayOf,

@@ -1,12 +1,13 @@
+import { createHash } from "node:crypto";
 import type { Application } from "../applications/application.ts";
-import { accountHoldings, type AccountCustomer } from "../customers/storing/records.ts";
+import type { CustomerEntitlement } from "../contract/schemas.ts";
 import type { CustomerTable } from "../customers/storing/fact-store.ts";
+import { accountHoldings, type AccountCustomer } from "../customers/storing/records.ts";
 import { entitlementsAt, nextChangeAt } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, CustomerId } from "../identifiers.ts";
 import { compare } from "../order.ts";
-import { changedIn, digestsOf } from "./account-state.ts";
-import type { AccountTelling, ChangeTable, Look, Told, TellingTurn } from "./change-table.ts";
+import type { AccountTelling, ChangeTable, Look, StateDigest, TellingTurn, Told } from "./change.ts";
 
 export interface TellingStep {
   readonly changes: ChangeTable;
@@ -110,6 +111,33 @@ const withLosers = async (
   }
   const owners = seen.flatMap(customersOf);
   return new Set(owners).size < owners.length ? null : { seen, toldWith };
+};
+
+/** A new verification time alone is not a change. */
+const digestOf = (entitlement: CustomerEntitlement): string =>
+  createHash("sha256")
+    .update(JSON.stringify({ ...entitlement, lastVerifiedAt: null }))
+    .digest("base64url")
+    .slice(0, 22);
+
+export const digestsOf = (
+  customers: readonly CustomerId[],
+  entitlements: readonly CustomerEntitlement[],
+): StateDigest => ({
+  customers,
+  entitlements: new Map(entitlements.map((one) => [one.identifier, digestOf(one)])),
+});
+
+/** Identifiers of the entitlements that differ, sorted; empty where only the customers do; null: nothing differs. */
+export const changedIn = (before: StateDigest, after: StateDigest): readonly string[] | null => {
+  const named = new Set([...before.entitlements.keys(), ...after.entitlements.keys()]);
+  const changed = [...named]
+    .filter((identifier) => before.entitlements.get(identifier) !== after.entitlements.get(identifier))
+    .sort(compare);
+  const hasSameCustomers =
+    before.customers.length === after.customers.length &&
+    before.customers.every((customer) => after.customers.includes(customer));
+  return changed.length === 0 && hasSameCustomers ? null : changed;
 };
 
 /** The next version of an account; none if nothing differs. While customers wait or are left, its looks stay due. */

@@ -3,9 +3,9 @@ import { MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { AccountId, ApplicationId } from "../identifiers.ts";
 import { HEALTHY, type Lease } from "../queues/health.ts";
-import { turnOf, type Outcome, type Work } from "../queues/work-off.ts";
 import { workOffApplications, type RunOfApplications } from "../queues/work-off-all.ts";
-import type { ChangeTable, TellingTurn } from "./change-table.ts";
+import { turnOf, type Outcome, type Work } from "../queues/work-off.ts";
+import type { ChangeTable, TellingTurn } from "./change.ts";
 import { tellAccounts, type AccountLooks, type TellingStep } from "./tell-accounts.ts";
 
 export interface TellingRun extends TellingStep, RunOfApplications<Application> {

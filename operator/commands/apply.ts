@@ -23,7 +23,7 @@ import { type Manifest, problemText, readManifest } from "../../lib/administrati
 import { tellsChanges } from "../../lib/applications/application.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { applicationId, type ApplicationId, type CustomerId, customerId } from "../../lib/identifiers.ts";
-import { makeLooksDue } from "../../lib/table/telling/looks.ts";
+import { makeLooksDue } from "../../lib/table/telling/change-items.ts";
 import { OperatorError, readTextFile } from "../operator-error.ts";
 import { counted, type Lines, linesText } from "../text/answer.ts";
 import { ACTING, authorityOf, recordAct } from "./audit.ts";

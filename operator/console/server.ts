@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { boundedText, parseJson } from "../../lib/bounded-text.ts";
-import { requireTableFormat } from "../../lib/table/dynamodb/format.ts";
+import { requireTableFormat } from "../../lib/table/dynamodb/table.ts";
 import type { Connection } from "../connection.ts";
 import { OperatorError, sentenceOf } from "../operator-error.ts";
 import { type Effects, openSession } from "../session.ts";

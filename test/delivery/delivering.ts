@@ -7,8 +7,7 @@ import {
 } from "../../lib/delivery/deliver-messages.ts";
 import { createSender, signedWebhook } from "../../lib/delivery/webhook.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { createDeliveryQueue } from "../../lib/table/telling/delivery-queue.ts";
-import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
+import { createDeliveryQueue, createForwardQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 import type { TestTable } from "../../testing/support/table/table.ts";
 import type { ToldWorld } from "../../testing/support/world.ts";

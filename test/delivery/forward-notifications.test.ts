@@ -7,7 +7,7 @@ import type { SentNotification } from "../../lib/delivery/delivery-queue.ts";
 import { createSender, type SenderOptions } from "../../lib/delivery/webhook.ts";
 import { DAY, HOUR, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { createForwardQueue } from "../../lib/table/telling/forwards.ts";
+import { createForwardQueue } from "../../lib/table/telling/delivery-queue.ts";
 import { anApplication } from "../../testing/support/application.ts";
 import { aBundle, BUNDLE } from "../../testing/support/stores/ios-store.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { TABLE } from "../../lib/table/dynamodb/key.ts";
+import { TABLE } from "../../lib/table/keys.ts";
 import {
   checked,
   DATA,

@@ -6,7 +6,7 @@ import type { Instant } from "../../lib/entitlements/time.ts";
 import type { ChangeData } from "../../lib/telling/change.ts";
 import { readChanges } from "../../lib/telling/read-changes.ts";
 import type { SendOutcome } from "../../lib/delivery/message.ts";
-import { createFeedTable } from "../../lib/table/telling/feed.ts";
+import { createFeedTable } from "../../lib/table/telling/changes.ts";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { DAY, NOW } from "../../testing/support/stores/purchases.ts";
 import { tellingViolations } from "../../testing/support/table/telling-invariants.ts";

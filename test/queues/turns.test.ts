@@ -1,5 +1,5 @@
 import { HOUR } from "../../lib/duration.ts";
-import { fromAnotherPlace } from "../../lib/queues/turns.ts";
+import { fromAnotherPlace } from "../../lib/queues/work-off-all.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 
 const list = (length: number) => Array.from({ length }, (_, place) => place);

@@ -1,5 +1,5 @@
 import { readParameters } from "../../infra/read-parameters.ts";
-import { TABLE } from "../../lib/table/dynamodb/key.ts";
+import { TABLE } from "../../lib/table/keys.ts";
 import { fakeAwsForEachTest, type Ended } from "./fake-aws.ts";
 
 /**

@@ -5,8 +5,7 @@ import {
   purchaseKey,
   type ApplicationId,
 } from "../../lib/identifiers.ts";
-import type { Key } from "../../lib/table/dynamodb/key.ts";
-import { deliveryOfKey, keys } from "../../lib/table/keys.ts";
+import { deliveryOfKey, type Key, keys } from "../../lib/table/keys.ts";
 import { loggedKey } from "../../lib/table/dynamodb/table.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 

@@ -3,7 +3,7 @@ import type { ChangesPage } from "../../lib/contract/schemas.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { applicationId } from "../../lib/identifiers.ts";
 import { readChanges } from "../../lib/telling/read-changes.ts";
-import { createFeedTable } from "../../lib/table/telling/feed.ts";
+import { createFeedTable } from "../../lib/table/telling/changes.ts";
 import { DAY, NOW } from "../../testing/support/stores/purchases.ts";
 import { createUseCaseTable } from "../../testing/support/table/use-case-table.ts";
 import { byCredential, createToldWorld, owned, refusal } from "../../testing/support/world.ts";

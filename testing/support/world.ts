@@ -32,8 +32,7 @@ import { bury, writeCustomerChange } from "../../lib/table/customers/write-custo
 import { createChangeTable } from "../../lib/table/telling/changes.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
-import type { ChangeData } from "../../lib/telling/change.ts";
-import type { KeyedHash } from "../../lib/telling/change-table.ts";
+import type { ChangeData, KeyedHash } from "../../lib/telling/change.ts";
 import { tellChanges, type TellingReport, type TellingRun } from "../../lib/telling/tell-changes.ts";
 import { operationsOn } from "../../operator/session.ts";
 import { anApplication, directoryOf } from "./application.ts";

@@ -7,7 +7,7 @@ import { SECOND } from "../../duration.ts";
 import { holdingsOf, sameHoldings } from "../../entitlements/holdings.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
-import type { Look } from "../../telling/change-table.ts";
+import type { Look } from "../../telling/change.ts";
 import { AT_ONCE, sideBySide } from "../side-by-side.ts";
 import { type Operations, type OperationTable, operatorChange, withCustomer } from "./operations.ts";
 

@@ -2,7 +2,7 @@ import type { AndroidStoreConfiguration, Application } from "../../applications/
 import { DAY, HOUR, MINUTE, SECOND } from "../../duration.ts";
 import { isOverAt, productKindOf, referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { fromAnotherPlace } from "../../queues/turns.ts";
+import { fromAnotherPlace } from "../../queues/work-off-all.ts";
 import type {
   AndroidStore,
   VoidedPurchase,

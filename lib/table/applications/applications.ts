@@ -1,13 +1,21 @@
-import type { ApplicationStore } from "../../administration/acts/apply.ts";
+import type {
+  ApplicationStore,
+  StoredApplication,
+  StoreRegistration,
+} from "../../administration/acts/apply.ts";
 import type { DestinationTable } from "../../administration/acts/destinations.ts";
-import { isWebhook, type Application } from "../../applications/application.ts";
+import { isWebhook, type Application, type StoreReference } from "../../applications/application.ts";
 import {
   ANDROID_STORE_FIELDS,
   APPLICATION_FIELDS,
   IOS_STORE_FIELDS,
   PRODUCT_FIELDS,
+  withDefaults,
 } from "../../applications/fields.ts";
+import type { Store } from "../../contract/schemas.ts";
 import type { Catalog } from "../../entitlements/catalog.ts";
+import type { ApplicationId } from "../../identifiers.ts";
+import { once } from "../../once.ts";
 import {
   absent,
   absentOrOf,
@@ -16,10 +24,18 @@ import {
   versionUnchanged,
   type Condition,
 } from "../dynamodb/conditions.ts";
-import { TABLE_FORMAT, type markedItem } from "../dynamodb/format.ts";
-import { keyText, type Key } from "../dynamodb/key.ts";
-import { queryPages } from "../dynamodb/reads.ts";
-import { keyIn, type Attributes, type Table } from "../dynamodb/table.ts";
+import { queryItems, queryPages, readItem } from "../dynamodb/reads.ts";
+import {
+  keyIn,
+  knownItems,
+  parseItem,
+  parseItems,
+  requireFormatOf,
+  TABLE_FORMAT,
+  type Attributes,
+  type markedItem,
+  type Table,
+} from "../dynamodb/table.ts";
 import {
   deletion,
   ITEMS_PER_TRANSACTION,
@@ -28,11 +44,70 @@ import {
   writeAll,
   type Write,
 } from "../dynamodb/writes.ts";
-import { isDelivery, keys, partitions } from "../keys.ts";
-import { attributesOf } from "./application-fields.ts";
-import type { applicationOfTableItem, destinationItem, storeRegistrationItem } from "./application-items.ts";
-import { createApplicationReader, type ApplicationReader } from "./application-reader.ts";
+import { isDelivery, keys, keyText, partitions, type Key } from "../keys.ts";
+import {
+  androidStoreItem,
+  applicationItem,
+  applicationOfTableItem,
+  applicationPartitionItem,
+  attributesOf,
+  catalogItem,
+  destinationItem,
+  iosStoreItem,
+  storeRegistrationItem,
+} from "./application-items.ts";
 import { auditWrites } from "./audit.ts";
+
+/** Applications in the table. All reads are strongly consistent. */
+export const createApplicationReader = (table: Table) => {
+  const read = async (identifier: ApplicationId): Promise<StoredApplication | null> => {
+    const items = await queryItems(table, { pk: partitions.application(identifier) });
+    const byKind = Map.groupBy(items, (item) => parseItem(applicationPartitionItem, item).kind);
+    const [written] = byKind.get("application") ?? [];
+    if (written !== undefined) requireFormatOf(table, written);
+    const [application] = parseItems(applicationItem, byKind.get("application"));
+    if (application === undefined) return null;
+    const [catalog] = parseItems(catalogItem, byKind.get("catalog"));
+    if (catalog === undefined) throw new Error(`The application ${identifier} has no catalog.`);
+    // Parsed on first use: no function needs both. A repaired item is noticed as late as other changes.
+    const iosStore = once(() => parseItems(iosStoreItem, byKind.get("ios-store")));
+    const androidStore = once(() => parseItems(androidStoreItem, byKind.get("android-store")));
+    const destinations = parseItems(destinationItem, byKind.get("destination"));
+    return {
+      version: application.version,
+      application: {
+        identifier,
+        ...withDefaults(APPLICATION_FIELDS, application),
+        get iosStore() {
+          return iosStore();
+        },
+        get androidStore() {
+          return androidStore();
+        },
+        catalog,
+        destinations: destinations.filter((destination) => destination !== null),
+      },
+    };
+  };
+
+  const registrationOf = async (reference: StoreReference): Promise<StoreRegistration | null> => {
+    const key = keys.storeRegistration(reference.store, reference.bundleOrPackage);
+    const item = await readItem(table, key, storeRegistrationItem);
+    return item === null ? null : { ...reference, application: item.application };
+  };
+
+  return {
+    read,
+    /** All applications of the table, ordered by identifier. */
+    list: async () =>
+      knownItems(applicationOfTableItem, await queryItems(table, { pk: partitions.applications })),
+    load: async (identifier: ApplicationId) => (await read(identifier))?.application ?? null,
+    registrationsOf: async (stores: readonly StoreReference[]) =>
+      (await Promise.all(stores.map(registrationOf))).filter((registration) => registration !== null),
+    applicationOf: async (reference: StoreReference) =>
+      (await registrationOf(reference))?.application ?? null,
+  };
+};
 
 /** DynamoDB's item size limit; JSON is never shorter than what DynamoDB counts. */
 const ITEM_BYTES = 400 * 1024;
@@ -46,28 +121,27 @@ interface Described {
 
 /** Two items for each bundle and package: its configuration, and its registration. */
 const storeItems = ({ identifier, iosStore, androidStore }: Application): readonly Described[] => {
-  const stores = [
-    ...iosStore.map(
-      (one) => ["ios-store", one.bundleIdentifier, attributesOf(IOS_STORE_FIELDS, one)] as const,
-    ),
-    ...androidStore.map(
-      (one) => ["android-store", one.packageName, attributesOf(ANDROID_STORE_FIELDS, one)] as const,
-    ),
-  ];
-  const registration = { kind: "store-registration", application: identifier } satisfies Attributes<
-    typeof storeRegistrationItem
-  >;
-  return stores.flatMap(([store, bundleOrPackage, attributes]) => [
+  const itemsOf = (store: Store, bundleOrPackage: string, attributes: object): Described[] => [
     {
       key: keys.storeConfiguration(identifier, store, bundleOrPackage),
       attributes: { kind: store, ...attributes },
     },
     {
       key: keys.storeRegistration(store, bundleOrPackage),
-      attributes: registration,
+      attributes: { kind: "store-registration", application: identifier } satisfies Attributes<
+        typeof storeRegistrationItem
+      >,
       condition: absentOrOf(identifier),
     },
-  ]);
+  ];
+  return [
+    ...iosStore.flatMap((one) =>
+      itemsOf("ios-store", one.bundleIdentifier, attributesOf(IOS_STORE_FIELDS, one)),
+    ),
+    ...androidStore.flatMap((one) =>
+      itemsOf("android-store", one.packageName, attributesOf(ANDROID_STORE_FIELDS, one)),
+    ),
+  ];
 };
 
 /** Without the secrets' epochs, which are kept. */
@@ -109,7 +183,9 @@ const differenceWrites = (
 };
 
 /** Applications in the table, with the operator's writes to them. */
-export const createApplicationTable = (table: Table): ApplicationReader & Pick<ApplicationStore, "save"> => ({
+export const createApplicationTable = (
+  table: Table,
+): ReturnType<typeof createApplicationReader> & Pick<ApplicationStore, "save"> => ({
   ...createApplicationReader(table),
 
   save: async (before, after, audit) => {

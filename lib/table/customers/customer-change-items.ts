@@ -17,12 +17,11 @@ import {
   versionUnchanged,
   type Condition,
 } from "../dynamodb/conditions.ts";
-import { TABLE } from "../dynamodb/key.ts";
+import { keys, partitions, TABLE } from "../keys.ts";
 import { expiry, type Attributes } from "../dynamodb/table.ts";
 import { check, put, update, type Write } from "../dynamodb/writes.ts";
-import { keys, partitions } from "../keys.ts";
 import { askAttributes, askWrites } from "../queues/asks.ts";
-import { lookWrite } from "../telling/looks.ts";
+import { lookWrite } from "../telling/change-items.ts";
 import { claimsDifferences, claimsWrite } from "./claims.ts";
 import {
   encodeHoldings,

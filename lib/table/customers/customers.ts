@@ -4,11 +4,10 @@ import type { CustomerTable } from "../../customers/storing/fact-store.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { ApplicationId, CustomerId } from "../../identifiers.ts";
 import { pause as briefly } from "../../pause.ts";
-import { keyText } from "../dynamodb/key.ts";
+import { keys, keyText, partitions, prefixes } from "../keys.ts";
 import { eachKeyOnce, queryItems, readItems, readTogether, readUnparsed } from "../dynamodb/reads.ts";
 import { keyIn, parseItem, parseItems, type Item, type Table } from "../dynamodb/table.ts";
 import { ITEMS_PER_TRANSACTION } from "../dynamodb/writes.ts";
-import { keys, partitions, prefixes } from "../keys.ts";
 import {
   accountClaimsItem,
   accountCustomerItem,

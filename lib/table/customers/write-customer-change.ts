@@ -22,10 +22,9 @@ import {
   unmoved,
 } from "./customer-change-items.ts";
 import { absent, ownedBy, ownedUnchanged, type Condition } from "../dynamodb/conditions.ts";
-import { type Key, keyOf } from "../dynamodb/key.ts";
+import { type Key, keyOf, keys } from "../keys.ts";
 import { expiry, type Attributes, type Table } from "../dynamodb/table.ts";
 import { check, deletion, ITEMS_PER_TRANSACTION, put, transact, type Write } from "../dynamodb/writes.ts";
-import { keys } from "../keys.ts";
 import { askWrites } from "../queues/asks.ts";
 import type { tombstoneItem } from "./items.ts";
 

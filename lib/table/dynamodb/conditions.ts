@@ -1,7 +1,6 @@
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
-import { partitions } from "../keys.ts";
-import { TABLE } from "./key.ts";
+import { partitions, TABLE } from "../keys.ts";
 
 /** A write's condition, with the names and values it compares. */
 export interface Condition {

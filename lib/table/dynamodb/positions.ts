@@ -1,15 +1,3 @@
-/** Values stored by position have codecs instead of schemas: a replay of a thousand purchases reads forty thousand. */
-export type Guard<T> = (value: unknown) => value is T;
-
-export const isText: Guard<string> = (value) => typeof value === "string";
-export const isInteger: Guard<number> = (value): value is number => Number.isSafeInteger(value);
-const isBoolean: Guard<boolean> = (value) => typeof value === "boolean";
-
-export const isListOf =
-  <T>(is: (value: unknown) => value is T): Guard<T[]> =>
-  (value): value is T[] =>
-    Array.isArray(value) && value.every(is);
-
 declare const encodedFrom: unique symbol;
 
 /** A value as it is stored. */
@@ -17,62 +5,61 @@ export interface Encoded<Value> {
   readonly [encodedFrom]: Value;
 }
 
+/** Values stored by position have codecs instead of schemas: a replay of a thousand purchases reads forty thousand. */
 export interface Codec<Value> {
-  is(this: void, stored: unknown): stored is Encoded<Value>;
   encode(this: void, value: Value): Encoded<Value>;
-  decode(this: void, stored: Encoded<Value>): Value;
+  /** @throws TypeError if what is stored is of another kind */
+  decode(this: void, stored: unknown): Value;
 }
 
-/** A codec from functions of untyped stored values; `decode` gets only values that `is` accepts. */
 const codec = <Value>(
-  is: (stored: unknown) => boolean,
   encode: (value: Value) => unknown,
   decode: (stored: unknown) => Value,
-): Codec<Value> => ({
-  is: (stored): stored is Encoded<Value> => is(stored),
-  encode: (value) => encode(value) as Encoded<Value>,
-  decode,
-});
+): Codec<Value> => ({ encode: (value) => encode(value) as Encoded<Value>, decode });
 
 /** Stored as it is. */
-const plain = <Value>(is: Guard<Value>): Codec<Value> =>
+const plain = <Value>(is: (stored: unknown) => stored is Value): Codec<Value> =>
   codec(
-    is,
     (value) => value,
-    (stored) => stored as Value,
+    (stored) => {
+      if (is(stored)) return stored;
+      throw new TypeError("A stored value is of another kind.");
+    },
   );
 
-export const text = plain(isText);
-export const integer = plain(isInteger);
-export const boolean = plain(isBoolean);
-
+// @__NO_SIDE_EFFECTS__
 export const branded = <Identifier extends string>(): Codec<Identifier> =>
-  plain((value): value is Identifier => isText(value));
+  plain((stored): stored is Identifier => typeof stored === "string");
 
-export const nullable = <Value>({ is, encode, decode }: Codec<Value>): Codec<Value | null> =>
+export const text = branded<string>();
+export const integer = plain((stored): stored is number => Number.isSafeInteger(stored));
+export const boolean = plain((stored) => typeof stored === "boolean");
+const list = plain((stored): stored is readonly unknown[] => Array.isArray(stored));
+
+// @__NO_SIDE_EFFECTS__
+export const nullable = <Value>({ encode, decode }: Codec<Value>): Codec<Value | null> =>
   codec(
-    (stored) => stored === null || is(stored),
     (value) => (value === null ? null : encode(value)),
-    (stored) => (stored === null ? null : decode(stored as Encoded<Value>)),
+    (stored) => (stored === null ? null : decode(stored)),
   );
 
 /** Stored as the index of the value in the list, which may only grow at its end. */
+// @__NO_SIDE_EFFECTS__
 export const oneOf = <Value>(values: readonly Value[]): Codec<Value> =>
   codec(
-    (stored) => isInteger(stored) && stored >= 0 && stored < values.length,
     (value) => values.indexOf(value),
     (stored) => {
-      const value = values[stored as number];
+      const value = values[integer.decode(stored)];
       if (value === undefined) throw new RangeError(`No value has the index ${String(stored)}.`);
       return value;
     },
   );
 
-export const listOf = <Value>({ is, encode, decode }: Codec<Value>): Codec<readonly Value[]> =>
+// @__NO_SIDE_EFFECTS__
+export const listOf = <Value>({ encode, decode }: Codec<Value>): Codec<readonly Value[]> =>
   codec(
-    (stored) => Array.isArray(stored) && stored.every(is),
     (values) => values.map(encode),
-    (stored) => (stored as readonly Encoded<Value>[]).map(decode),
+    (stored) => list.decode(stored).map(decode),
   );
 
 type Named<Fields> = {
@@ -86,21 +73,21 @@ type Named<Fields> = {
  * Codec of an object as the list of its fields' values. Each field is named once, in the order in which they are
  * stored. That order may only grow at its end, with codecs that accept undefined: older items lack the value.
  */
+// @__NO_SIDE_EFFECTS__
 export const positional = <Fields extends Readonly<Record<string, Codec<unknown>>>>(
   fields: Fields,
 ): Codec<Named<Fields>> => {
   const known = Object.entries(fields);
   return codec(
-    (stored) => Array.isArray(stored) && known.every(([, { is }], index) => is(stored[index])),
     ({ further = [], ...values }) => {
       const named: Readonly<Record<string, unknown>> = values;
       return [...known.map(([name, { encode }]) => encode(named[name])), ...further];
     },
     (stored) => {
-      const values = stored as readonly Encoded<unknown>[];
+      const values = list.decode(stored);
       const decoded: Record<string, unknown> = {};
       known.forEach(([name, { decode }], index) => {
-        decoded[name] = decode(values[index] as Encoded<unknown>);
+        decoded[name] = decode(values[index]);
       });
       if (values.length > known.length) decoded["further"] = values.slice(known.length);
       return decoded as Named<Fields>;

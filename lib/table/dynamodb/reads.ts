@@ -8,7 +8,7 @@ import {
 import type * as z from "zod/mini";
 import { chunks } from "../../chunks.ts";
 import { again, pause as briefly } from "../../pause.ts";
-import { keyText, TABLE, type Key } from "./key.ts";
+import { keyText, TABLE, type Key } from "../keys.ts";
 import { keyIn, knownItems, parseItem, type Item, type Table } from "./table.ts";
 import { isConflict } from "./writes.ts";
 

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { parseJson } from "../../bounded-text.ts";
 import { ENVIRONMENTS, STORES } from "../../contract/schemas.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
@@ -37,17 +36,29 @@ export const mapped = <Schema extends z.ZodMiniType, Value>(
 export const optional = <Value, Stored, Other>(schema: z.ZodMiniType<Value, Stored>, other: Other) =>
   mapped(z.optional(schema), (value): Value | Other => (value === undefined ? other : value));
 
+/** A value decoded from what is stored. Where that throws, the item does not match. */
+const decoded = <Value, Stored>(
+  stored: z.ZodMiniType<Stored, Stored>,
+  decode: (stored: Stored) => Value,
+): z.ZodMiniType<Value, Stored> =>
+  z.pipe(
+    stored,
+    z.transform((input, context): Value => {
+      try {
+        return decode(input);
+      } catch {
+        context.issues.push({ code: "custom", message: "must be a value of its kind", input });
+        return z.NEVER;
+      }
+    }),
+  );
+
 /** A value stored by position. */
-export const encoded = <Value>({ is, decode }: Codec<Value>) => mapped(z.custom<Encoded<Value>>(is), decode);
+export const encoded = <Value>({ decode }: Codec<Value>) => decoded(z.custom<Encoded<Value>>(), decode);
 
 /** A value stored as JSON text, so that nothing is lost or reordered. */
-export const jsonText = <Value>(is: (value: unknown) => value is Value) =>
+export const jsonText = <Value>(schema: z.ZodMiniType<Value, unknown>) =>
   z.pipe(
-    text(),
-    z.transform((written, context): Value => {
-      const value = parseJson(written);
-      if (is(value)) return value;
-      context.issues.push({ code: "custom", message: "must be JSON text of its kind", input: written });
-      return z.NEVER;
-    }),
+    decoded(text(), (written): unknown => JSON.parse(written)),
+    schema,
   );

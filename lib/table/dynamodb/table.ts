@@ -1,11 +1,12 @@
-import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
-import type * as z from "zod/mini";
+import { GetCommand, ScanCommand, type DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import * as z from "zod/mini";
+import { accountDigest } from "../../account-digest.ts";
 import { epochSeconds } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { Pause } from "../../pause.ts";
-import { TABLE, type Key } from "./key.ts";
-import { accountDigest } from "../../account-digest.ts";
 import { accountId } from "../../identifiers.ts";
+import { once } from "../../once.ts";
+import type { Pause } from "../../pause.ts";
+import { keys, TABLE, type Key } from "../keys.ts";
 
 export interface Table {
   readonly client: DynamoDBDocumentClient;
@@ -71,18 +72,55 @@ export const parseItem = <Schema extends z.ZodMiniType>(
   return parsed.data;
 };
 
+/** @throws MalformedItemError */
+export const parseItems = <Schema extends z.ZodMiniType>(
+  schema: () => Schema,
+  items: readonly Item[] = [],
+): z.output<Schema>[] => items.map((item) => parseItem(schema, item));
+
 /** Items that match a schema. Others, perhaps of a later version, are ignored. */
 export const knownItems = <Schema extends z.ZodMiniType>(
   schema: () => Schema,
-  items: readonly Item[] = [],
+  items: readonly Item[],
 ): z.output<Schema>[] =>
   items.flatMap((item) => {
     const parsed = schema().safeParse(item);
     return parsed.success ? [parsed.data] : [];
   });
 
-/** @throws MalformedItemError */
-export const parseItems = <Schema extends z.ZodMiniType>(
-  schema: () => Schema,
-  items: readonly Item[] = [],
-): z.output<Schema>[] => items.map((item) => parseItem(schema, item));
+/**
+ * Format of all items. A version reads what the next one writes: unknown items of a partition are ignored, unknown
+ * attributes survive a rewrite, and lists of positions grow only at their end. Only a change that breaks this gets a
+ * new number.
+ */
+export const TABLE_FORMAT = 2;
+
+/** The table has a format that this version cannot read. */
+export class TableFormatError extends Error {
+  constructor(table: string, format: unknown) {
+    super(
+      format === undefined
+        ? `The table ${table} has an older format that cannot be migrated: start with a new table (locally: another --data folder).`
+        : `The table ${table} is of format ${JSON.stringify(format)}; this version reads only format ${TABLE_FORMAT}.`,
+    );
+    this.name = "TableFormatError";
+  }
+}
+
+/** An item that names the format of the items beside it. */
+export const markedItem = once(() => z.object({ tableFormat: z.optional(z.unknown()) }));
+
+/** @throws TableFormatError if an item names another format, or none */
+export const requireFormatOf = ({ name }: Pick<Table, "name">, item: Item): void => {
+  const { tableFormat } = parseItem(markedItem, item);
+  if (tableFormat !== TABLE_FORMAT) throw new TableFormatError(name, tableFormat);
+};
+
+/** @throws TableFormatError if the table has another format, or items and no format */
+export const requireTableFormat = async (table: Table): Promise<void> => {
+  const { client, name: TableName } = table;
+  const { Item } = await client.send(new GetCommand({ TableName, Key: keys.format(), ConsistentRead: true }));
+  if (Item !== undefined) return requireFormatOf(table, Item);
+  const { Items = [] } = await client.send(new ScanCommand({ TableName, Limit: 1, ConsistentRead: true }));
+  if (Items.length > 0) throw new TableFormatError(TableName, undefined);
+};

@@ -16,7 +16,7 @@ import {
 import { chunks } from "../../chunks.ts";
 import { again, pause as briefly } from "../../pause.ts";
 import type { Condition } from "./conditions.ts";
-import type { Key } from "./key.ts";
+import type { Key } from "../keys.ts";
 import type { Table } from "./table.ts";
 
 type TransactItem = NonNullable<TransactWriteCommandInput["TransactItems"]>[number];

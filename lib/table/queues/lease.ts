@@ -4,7 +4,7 @@ import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import { HEALTHY, type Lease, type QueueHealth } from "../../queues/health.ts";
 import { leaseIsFree, leaseIsOf, queueIsPaused, type Condition } from "../dynamodb/conditions.ts";
-import type { Key } from "../dynamodb/key.ts";
+import type { Key } from "../keys.ts";
 import { readItem } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { parseItem, type Item, type Table } from "../dynamodb/table.ts";

@@ -1,19 +1,25 @@
 import * as z from "zod/mini";
+import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
-import { NO_STATE } from "../../telling/account-state.ts";
-import { dayOf, type ChangeData } from "../../telling/change.ts";
-import type { KeyedHash, Told } from "../../telling/change-table.ts";
+import {
+  CHANGES_KEPT_MILLISECONDS,
+  dayOf,
+  type ChangeData,
+  type KeyedHash,
+  type Look,
+  type Told,
+} from "../../telling/change.ts";
 import { versionUnchanged } from "../dynamodb/conditions.ts";
-import { isInteger, isListOf, isText, type Guard } from "../dynamodb/positions.ts";
-import { readItem, readItems } from "../dynamodb/reads.ts";
+import { firstKnownItems, readItem, readItems } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
-import type { Attributes, Table } from "../dynamodb/table.ts";
-import { deletion, put, type Write } from "../dynamodb/writes.ts";
-import { keys } from "../keys.ts";
+import { expiry, type Attributes, type Table } from "../dynamodb/table.ts";
+import { deletion, put, writeAll, type Write } from "../dynamodb/writes.ts";
+import { keys, partitions, sortKeys } from "../keys.ts";
 
 const place = once(() => z.object({ day: shape.text(), sequence: shape.integer() }));
-const customers = once(() => z.array(shape.branded<CustomerId>(shape.text())));
+const customer = () => shape.branded<CustomerId>(shape.text());
+const customers = once(() => z.array(customer()));
 
 /** The version that an account was last told. */
 export const toldItem = once(() =>
@@ -34,17 +40,6 @@ export const toldItem = once(() =>
     }),
   ),
 );
-
-/** An account of which nothing was published. */
-export const neverPublished = (account: AccountId, version: number): Told => ({
-  account,
-  version,
-  isStored: false,
-  digest: NO_STATE,
-  lookAt: null,
-  last: null,
-  left: [],
-});
 
 /** Null: nothing was told, or the account was erased since. */
 export const toldOf = (table: Table, application: ApplicationId, account: AccountId): Promise<Told | null> =>
@@ -88,21 +83,20 @@ export const turnItem = once(() =>
   z.object({ sequence: z.optional(shape.integer()), toldAt: z.optional(shape.integer()) }),
 );
 
-const areTexts = isListOf(isText);
+/** Entitlements, of which a page of the feed has many, are not checked: they were written from the shape of an answer. */
+const changeEnvelope = once(() =>
+  z.object({
+    applicationIdentifier: shape.text(),
+    applicationAccountIdentifier: shape.text(),
+    version: shape.integer(),
+    changed: shape.texts(),
+    customerIdentifiers: shape.texts(),
+    entitlements: z.custom(Array.isArray),
+  }),
+);
 
-/** The envelope alone, for speed: its entitlements were written from the shape of an answer, and a page of the feed has many. */
-const isChangeData: Guard<ChangeData> = (value): value is ChangeData => {
-  const data: Partial<Record<keyof ChangeData, unknown>> =
-    typeof value === "object" && value !== null ? value : {};
-  return (
-    isText(data.applicationIdentifier) &&
-    isText(data.applicationAccountIdentifier) &&
-    isInteger(data.version) &&
-    areTexts(data.changed) &&
-    areTexts(data.customerIdentifiers) &&
-    Array.isArray(data.entitlements)
-  );
-};
+/** As it was told, with whatever a newer version adds. */
+const changeData = () => z.custom<ChangeData>((data) => changeEnvelope().safeParse(data).success);
 
 /** A version of an account. Its data is text, so that it stays as it was told; absent once the account was erased. */
 export const changeItem = once(() =>
@@ -112,15 +106,61 @@ export const changeItem = once(() =>
       /** First place of the transaction that told it. */
       first: shape.integer(),
       toldAt: shape.integer(),
-      data: shape.optional(z.nullable(shape.jsonText(isChangeData)), null),
+      data: shape.optional(z.nullable(shape.jsonText(changeData())), null),
       /** The account's change before; absent: none is known. */
       previous: shape.optional(z.nullable(place()), null),
       /** Whether the data of customers erased since was removed; absent: it is as it was told. */
       isRedacted: shape.optional(z.boolean(), false),
     }),
-    ({ sequence, ...change }) => ({
-      place: { day: dayOf(change.toldAt), sequence },
-      ...change,
-    }),
+    ({ sequence, ...change }) => ({ place: { day: dayOf(change.toldAt), sequence }, ...change }),
   ),
 );
+
+/** A due look at an account. */
+export const lookItem = once(() =>
+  z.object({
+    account: shape.account(),
+    dueAt: shape.integer(),
+    cause: z.nullable(
+      z.object({
+        customer: customer(),
+        version: shape.integer(),
+        customers: customers(),
+        erased: z.boolean(),
+      }),
+    ),
+  }),
+);
+
+/** Makes a look due, in the transaction of the change that it must see. */
+export const lookWrite = (application: ApplicationId, look: Look) => {
+  const { account, dueAt, cause } = look;
+  return put(keys.look(application, look), {
+    account,
+    dueAt,
+    cause: cause === null ? null : { ...cause, customers: [...cause.customers] },
+    // Expires if the application has stopped telling.
+    ...expiry(dueAt + CHANGES_KEPT_MILLISECONDS),
+  } satisfies Attributes<typeof lookItem>);
+};
+
+/** Looks due by the moment, oldest first. */
+export const dueLooks = (
+  table: Table,
+  application: ApplicationId,
+  moment: Instant,
+  limit: number,
+): Promise<Look[]> => {
+  const range = { pk: partitions.look(application), sortKeyBefore: sortKeys.afterDueBy(moment) };
+  return firstKnownItems(table, range, lookItem, limit);
+};
+
+export const makeLooksDue = (
+  table: Table,
+  application: ApplicationId,
+  looks: readonly Look[],
+): Promise<void> =>
+  writeAll(
+    table,
+    looks.map((look) => lookWrite(application, look)),
+  );

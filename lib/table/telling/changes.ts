@@ -1,30 +1,40 @@
+import type { ToldTable } from "../../administration/reports/account-report.ts";
 import type { Destination } from "../../applications/application.ts";
 import { chunks } from "../../chunks.ts";
 import { DAY } from "../../duration.ts";
 import { applicationId, type ApplicationId } from "../../identifiers.ts";
-import { CHANGES_KEPT_MILLISECONDS, dayOf, type ChangeData, type ChangePlace } from "../../telling/change.ts";
-import type { AccountTelling, ChangeTable, KeyedHash, Look } from "../../telling/change-table.ts";
+import {
+  CHANGES_KEPT_MILLISECONDS,
+  dayOf,
+  NO_STATE,
+  type AccountTelling,
+  type ChangeData,
+  type ChangePlace,
+  type ChangeTable,
+  type KeyedHash,
+  type Look,
+} from "../../telling/change.ts";
+import type { FeedTable } from "../../telling/read-changes.ts";
 import { absent, sequenceUnchanged, versionUnchanged } from "../dynamodb/conditions.ts";
-import { keyText } from "../dynamodb/key.ts";
-import { eachKeyOnce, readItem, readItems, readTogether } from "../dynamodb/reads.ts";
-import { expiry, parseItem, type Attributes, type Table } from "../dynamodb/table.ts";
+import { eachKeyOnce, queryItems, queryPages, readItem, readItems, readTogether } from "../dynamodb/reads.ts";
+import { expiry, parseItem, parseItems, type Attributes, type Table } from "../dynamodb/table.ts";
 import { deletion, put, transact, update, type Write } from "../dynamodb/writes.ts";
-import { keys } from "../keys.ts";
+import { keys, keyText, partitions, sortKeys } from "../keys.ts";
 import { releaseLease, takeLease, type LeaseAttributes } from "../queues/lease.ts";
 import {
+  changeItem,
+  dueLooks,
   erasedAccountItem,
-  neverPublished,
+  lookWrite,
   toldAccountsOf,
   toldErasure,
   toldItem,
   toldOf,
   turnItem,
-  type changeItem,
   type toldCustomerItem,
 } from "./change-items.ts";
-import { deliveryWrite } from "./delivery-queue.ts";
+import { deliveryItem, deliveryWrite } from "./delivery-queue.ts";
 import { emptyChanges } from "./erasure.ts";
-import { dueLooks, lookWrite } from "./looks.ts";
 
 /** A transaction reads at most 4 MB, and an item has up to 400 KB. */
 const ITEMS_PER_READ = 10;
@@ -140,7 +150,8 @@ export const createChangeTable = (table: Table, keyedHash: KeyedHash): ChangeTab
         const told = found[index];
         if (told != null) return told;
         const key = keys.erasedAccount(application, await keyedHash(application, account));
-        return neverPublished(account, (await readItem(table, key, erasedAccountItem))?.version ?? 0);
+        const { version = 0 } = (await readItem(table, key, erasedAccountItem)) ?? {};
+        return { account, version, isStored: false, digest: NO_STATE, lookAt: null, last: null, left: [] };
       }),
     );
   },
@@ -181,5 +192,37 @@ export const createChangeTable = (table: Table, keyedHash: KeyedHash): ChangeTab
       ...writes,
     ]);
     return outcome;
+  },
+});
+
+export const createFeedTable = (table: Table): FeedTable => ({
+  lastPlace: async (application) => {
+    const { pk, sk } = keys.sequence(application);
+    // The function's role allows queries alone.
+    const [item] = await queryItems(table, { pk, sortKeyPrefix: sk });
+    const { sequence, toldAt } = item === undefined ? {} : parseItem(turnItem, item);
+    return sequence === undefined || toldAt === undefined ? null : { day: dayOf(toldAt), sequence };
+  },
+  changesOf: async function* (application, day, after, perPage) {
+    const range = { pk: partitions.change(application, day), sortKeyAfter: sortKeys.change(after) };
+    for await (const page of queryPages(table, { ...range, itemsPerPage: perPage }))
+      yield parseItems(changeItem, page);
+  },
+});
+
+/** Number of due looks searched for an account. More are due only if telling is late. */
+const LOOKS_SEARCHED = 300;
+
+/** All reads are strongly consistent. */
+export const createToldTable = (table: Table): ToldTable => ({
+  toldOf: (application, account) => toldOf(table, application, account),
+  changeAt: (application, place) => readItem(table, keys.change(application, place), changeItem),
+  waitingOf: async (reference, account) => {
+    const delivery = await readItem(table, keys.delivery(reference, account), deliveryItem);
+    return delivery?.kind === "account" ? delivery : null;
+  },
+  lookDueSince: async (application, account, moment) => {
+    const looks = await dueLooks(table, application, moment, LOOKS_SEARCHED);
+    return looks.find((look) => look.account === account)?.dueAt ?? null;
   },
 });

@@ -1,19 +1,23 @@
 import * as z from "zod/mini";
-import type { MessageType } from "../../contract/messages.ts";
 import type { ResendTable, ToldVersion } from "../../administration/acts/destinations.ts";
+import type { MessageType } from "../../contract/messages.ts";
 import { requestEnd, type StoreRequestQueue } from "../../customers/notifications.ts";
-import type {
-  Delivery,
-  DeliveryQueue,
-  DestinationReference,
-  RequestDelivery,
+import {
+  FORWARDS_KEPT_MILLISECONDS,
+  type Delivery,
+  type DeliveryQueue,
+  type DestinationReference,
+  type Forward,
+  type ForwardQueue,
+  type ForwardReference,
+  type RequestDelivery,
 } from "../../delivery/delivery-queue.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import { HEALTHY } from "../../queues/health.ts";
 import { CHANGES_KEPT_MILLISECONDS } from "../../telling/change.ts";
 import { absent, present, versionUnchanged } from "../dynamodb/conditions.ts";
-import { queryPages, readItems } from "../dynamodb/reads.ts";
+import { firstKnownItems, queryPages, readItems } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { expiry, knownItems, type Attributes, type Table } from "../dynamodb/table.ts";
 import {
@@ -26,12 +30,12 @@ import {
   update,
   write,
 } from "../dynamodb/writes.ts";
-import { keys, partitions } from "../keys.ts";
+import { keys, partitions, prefixes, sortKeys } from "../keys.ts";
 import { createLeasedQueues } from "../queues/lease.ts";
 import { changeItem, toldItem } from "./change-items.ts";
 
 const waiting = once(() => ({
-  /** Time of the oldest message that the destination has not taken. */
+  /** Time of the oldest message not taken. */
   since: shape.integer(),
   tries: shape.integer(),
   nextTryAt: shape.integer(),
@@ -60,7 +64,7 @@ export const requestDeliveryItem = once(() =>
       request: shape.text(),
       type: shape.text(),
       timestamp: shape.integer(),
-      data: shape.jsonText((value): value is unknown => value !== undefined),
+      data: shape.jsonText(z.unknown()),
       until: shape.integer(),
       ...waiting(),
     }),
@@ -181,3 +185,63 @@ export const createStoreRequestQueue = (table: Table): StoreRequestQueue => ({
     await Promise.all(destinations.map(add));
   },
 });
+
+export const forwardItem = once(() =>
+  z.object({
+    identifier: shape.text(),
+    body: shape.text(),
+    contentType: shape.text(),
+    ...waiting(),
+  }),
+);
+
+/** The key has the time of the next attempt, so that the cost of finding what is due does not grow with what waits. */
+const forwardPut = (bundle: ForwardReference, forward: Forward) => {
+  const { identifier, body, contentType, since, tries, nextTryAt } = forward;
+  return put(keys.forward(bundle, forward), {
+    identifier,
+    body,
+    contentType,
+    since,
+    tries,
+    nextTryAt,
+    ...expiry(since + FORWARDS_KEPT_MILLISECONDS),
+  } satisfies Attributes<typeof forwardItem>);
+};
+
+/** Items counted for an operator: each may have 64 KB. */
+const MOST_COUNTED = 1000;
+
+export const createForwardQueue = (table: Table): ForwardQueue => {
+  const { healthOf, take, release } = createLeasedQueues(table, keys.forwardHealth, shape.text);
+  return {
+    healthOf,
+    take,
+    release,
+
+    add: (bundle, forward) => write(table, forwardPut(bundle, forward)),
+
+    due: (bundle, moment, limit) => {
+      const range = { pk: partitions.forward(bundle), sortKeyBefore: sortKeys.afterForwardsBy(moment) };
+      return firstKnownItems(table, range, forwardItem, limit);
+    },
+
+    waiting: async (bundle) => {
+      const range = { pk: partitions.forward(bundle), sortKeyPrefix: prefixes.forward };
+      const found = await firstKnownItems(table, range, forwardItem, MOST_COUNTED + 1);
+      const counted = found.slice(0, MOST_COUNTED);
+      const since = counted.length === 0 ? null : Math.min(...counted.map(({ since }) => since));
+      return { count: counted.length, isMore: found.length > MOST_COUNTED, since };
+    },
+
+    remove: (bundle, forward) => write(table, deletion(keys.forward(bundle, forward))),
+
+    retry: async (bundle, forward, tries, nextTryAt) => {
+      const moved = await transact(table, [
+        deletion(keys.forward(bundle, forward), present),
+        forwardPut(bundle, { ...forward, tries, nextTryAt }),
+      ]);
+      if (moved.outcome === "conflict" && !moved.failed.has(0)) throw moved.cause;
+    },
+  };
+};

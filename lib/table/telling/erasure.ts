@@ -3,17 +3,15 @@ import type { ForgetRequests, ForgetTold } from "../../administration/acts/opera
 import { customerId, type AccountId, type ApplicationId, type CustomerId } from "../../identifiers.ts";
 import { once } from "../../once.ts";
 import { again, pause as briefly } from "../../pause.ts";
-import type { ChangeData, ChangePlace } from "../../telling/change.ts";
-import type { KeyedHash } from "../../telling/change-table.ts";
-import { createApplicationReader } from "../applications/application-reader.ts";
+import type { ChangeData, ChangePlace, KeyedHash } from "../../telling/change.ts";
+import { createApplicationReader } from "../applications/applications.ts";
 import { absentOrOfAccount, present } from "../dynamodb/conditions.ts";
 import { queryPages, readItem } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { knownItems, type Attributes, type Table } from "../dynamodb/table.ts";
 import { deletion, ifConditionHolds, transact, update, write, writeAll } from "../dynamodb/writes.ts";
 import { keys, partitions, prefixes } from "../keys.ts";
-import { changeItem, toldAccountsOf, toldErasure, toldOf } from "./change-items.ts";
-import { lookWrite } from "./looks.ts";
+import { changeItem, lookWrite, toldAccountsOf, toldErasure, toldOf } from "./change-items.ts";
 
 /** A change without what it says of the erased customers. */
 const without = (erased: ReadonlySet<CustomerId>, data: ChangeData): ChangeData => {
@@ -134,9 +132,7 @@ export const createForgetTold = (
 };
 
 /** The parts of a waiting request that are read: its other attributes may be of another version. */
-const waitingRequest = once(() =>
-  z.object({ request: shape.text(), data: shape.jsonText((value): value is unknown => value !== undefined) }),
-);
+const waitingRequest = once(() => z.object({ request: shape.text(), data: shape.jsonText(z.unknown()) }));
 
 const about = once(() =>
   z.object({

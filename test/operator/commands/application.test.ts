@@ -8,7 +8,7 @@ import { isoTime } from "../../../lib/entitlements/time.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
 import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
 import { createNotificationTimes } from "../../../lib/table/queues/notifications.ts";
-import { createForwardQueue } from "../../../lib/table/telling/forwards.ts";
+import { createForwardQueue } from "../../../lib/table/telling/delivery-queue.ts";
 import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { refusedWith } from "../run-operator.ts";

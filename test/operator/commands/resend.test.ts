@@ -2,7 +2,7 @@ import { HOUR } from "../../../lib/duration.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import { accountId } from "../../../lib/identifiers.ts";
 import { createResendTable } from "../../../lib/table/telling/delivery-queue.ts";
-import { createFeedTable } from "../../../lib/table/telling/feed.ts";
+import { createFeedTable } from "../../../lib/table/telling/changes.ts";
 import { readChanges } from "../../../lib/telling/read-changes.ts";
 import { resendChanges, type Resent } from "../../../lib/administration/acts/destinations.ts";
 import { resendingOn } from "../../../operator/session.ts";

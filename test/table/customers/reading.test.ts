@@ -9,7 +9,7 @@ import { encoded } from "../../../lib/table/dynamodb/shapes.ts";
 import { keys } from "../../../lib/table/keys.ts";
 import { createNotificationTimes } from "../../../lib/table/queues/notifications.ts";
 import { MalformedItemError } from "../../../lib/table/dynamodb/table.ts";
-import { createToldTable } from "../../../lib/table/telling/told-report.ts";
+import { createToldTable } from "../../../lib/table/telling/changes.ts";
 import { aPurchase, NOW } from "../../../testing/support/stores/purchases.ts";
 import { createTestTable } from "../../../testing/support/table/table.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ScanCommand, type QueryCommandInput, type ScanCommandOutput } from "@aws-sdk/lib-dynamodb";
 import fc from "fast-check";
-import { TABLE } from "../../../lib/table/dynamodb/key.ts";
+import { TABLE } from "../../../lib/table/keys.ts";
 import { cases, TIMEOUT } from "../../../testing/support/proof.ts";
 import type { Item } from "../../../testing/support/table/expressions.ts";
 import type { TestTable } from "../../../testing/support/table/table.ts";

@@ -1,6 +1,6 @@
 import { DynamoDBServiceException, type AttributeValue } from "@aws-sdk/client-dynamodb";
 import * as z from "zod";
-import { TABLE } from "../../../lib/table/dynamodb/key.ts";
+import { TABLE } from "../../../lib/table/keys.ts";
 import { compareText, matches, projected, updated, type Item } from "./expressions.ts";
 
 /** Whether it is an object of no class, whatever its realm. */

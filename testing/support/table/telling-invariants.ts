@@ -1,9 +1,8 @@
 import { accountDigest } from "../../../lib/account-digest.ts";
-import { digestsOf } from "../../../lib/telling/account-state.ts";
 import type { ChangeData } from "../../../lib/telling/change.ts";
-import { changeItem, toldCustomerItem, toldItem } from "../../../lib/table/telling/change-items.ts";
+import { digestsOf } from "../../../lib/telling/tell-accounts.ts";
+import { changeItem, lookItem, toldCustomerItem, toldItem } from "../../../lib/table/telling/change-items.ts";
 import { deliveryItem } from "../../../lib/table/telling/delivery-queue.ts";
-import { lookItem } from "../../../lib/table/telling/looks.ts";
 import { parseItem } from "../../../lib/table/dynamodb/table.ts";
 import { Violations, type StoredItem } from "./tenants.ts";
 

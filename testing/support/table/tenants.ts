@@ -9,7 +9,7 @@ import {
   iosStoreItem,
 } from "../../../lib/table/applications/application-items.ts";
 import { credentialItem, credentialIndexItem } from "../../../lib/table/applications/credentials.ts";
-import { forwardItem } from "../../../lib/table/telling/forwards.ts";
+import { forwardItem } from "../../../lib/table/telling/delivery-queue.ts";
 import {
   accountClaimsItem,
   askItem,
