@@ -70,7 +70,7 @@ test.each<[what: string, answer: { status: number; body: object }, code: string]
 ])("a package whose secret %s is 503", async (_, answer, code) => {
   const name = `customer-entitlements/${code}`;
   answers.set(name, answer);
-  const app = await service.application({ androidCredential: { secret: name } });
+  const app = await service.application({ androidStore: { credential: { secret: name } } });
   const { status, body } = await app.linkAndroid(app.buyOnAndroid(), "user-1");
   expect([status, body.error]).toEqual([503, code]);
 });

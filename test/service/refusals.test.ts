@@ -5,8 +5,13 @@ import type { Scope } from "../../lib/contract/schemas.ts";
 import { keyId } from "../../lib/identifiers.ts";
 import type { Fault } from "../../sandbox/android-store/publisher.ts";
 import { makeChain } from "../../sandbox/ios-store/signing.ts";
-import { PRODUCTS, type Answer, type TestApplication } from "../../testing/support/service.ts";
-import { serviceForFile, type ApplicationOptions } from "../support/service-for-file.ts";
+import {
+  PRODUCTS,
+  type Answer,
+  type ApplicationOptions,
+  type TestApplication,
+} from "../../testing/support/service.ts";
+import { serviceForFile } from "../support/service-for-file.ts";
 
 const READ = "/v1/customers/user-1/entitlements";
 const LINK = "/v1/customers/ios-store/link";
@@ -104,7 +109,7 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly Row[]>>> = {
       "of an Android purchase",
       linkingOnAndroid((app) => app.buyOnAndroid({ test: true })),
       null,
-      { androidEnvironments: ["production"] },
+      { androidStore: { environments: ["production"] } },
     ],
   ],
   INVALID_TRANSACTION: [

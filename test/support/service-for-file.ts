@@ -1,5 +1,6 @@
 import {
   startTestService,
+  type ApplicationOptions,
   type TestApplication,
   type TestService,
   type Answer,
@@ -31,7 +32,7 @@ const parsed = (line: string): Json | null => {
 };
 
 /** Reads the logs of a service's functions. */
-export const logOf = ({ output, log, requests }: Pick<TestService, "output" | "log" | "requests">) => {
+const logOf = ({ output, log, requests }: TestService) => {
   const lines = (): Json[] => [...output, ...log].map(parsed).filter((line) => line !== null);
   const metric = (name: keyof typeof METRICS): Json[] =>
     lines().filter((line) => line._aws?.CloudWatchMetrics[0].Metrics[0].Name === METRICS[name]);
@@ -58,9 +59,7 @@ export const logOf = ({ output, log, requests }: Pick<TestService, "output" | "l
   };
 };
 
-export type ServiceLog = ReturnType<typeof logOf>;
-
-export type ApplicationOptions = NonNullable<Parameters<TestService["application"]>[0]>;
+type ServiceLog = ReturnType<typeof logOf>;
 
 /** Variables of the functions, and what the application has. */
 interface Start {

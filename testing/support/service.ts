@@ -1,19 +1,6 @@
 import { createGateway } from "../../local/gateway/gateway.ts";
-import {
-  createAndroidPublisherSandbox,
-  type AndroidPublisherSandbox,
-} from "../../sandbox/android-store/publisher.ts";
-import {
-  fingerprintOf,
-  makeChain,
-  type JwsSigner,
-  type SigningChain,
-} from "../../sandbox/ios-store/signing.ts";
-import {
-  newIdentifier,
-  type SandboxCustomer,
-  type SandboxTransaction,
-} from "../../sandbox/ios-store/shop/payloads.ts";
+import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
+import { fingerprintOf, makeChain, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
 import { createCredentialTable } from "../../lib/table/applications/credentials.ts";
 import { assemblyOf, SERVICE_APP } from "./local-gateway.ts";
 import { undocumented } from "./openapi.ts";
@@ -23,16 +10,10 @@ import { createTestTable } from "./table/table.ts";
 import { v7 as uuid } from "uuid";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { allowedDestinations } from "../../lib/delivery/addresses.ts";
-import { applicationId } from "../../lib/identifiers.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
-import type { Table } from "../../lib/table/dynamodb/table.ts";
-import {
-  createApplication,
-  manifestFrom,
-  type AppliedApplication,
-  DEFAULT_PRODUCTS,
-} from "../application.ts";
-import { signedRequest, subscription, type SignedRequest } from "./metered/purchases.ts";
+import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/shop/payloads.ts";
+import { createApplication, manifestFrom, type ManifestFields, DEFAULT_PRODUCTS } from "../application.ts";
+import { newDevice, signedRequest, subscription } from "./metered/purchases.ts";
 import { APPLE_ID } from "./stores/ios-store.ts";
 
 export interface Answer {
@@ -50,39 +31,14 @@ export interface Answer {
   };
 }
 
-export interface SendOptions {
-  readonly key?: string | undefined;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 /** An application's choices; what is unset is the sandbox's. */
 export interface ApplicationOptions {
-  readonly bundleIdentifier?: string;
-  readonly packageName?: string;
+  /** Of its bundle and its package. */
+  readonly name?: string;
   readonly iosStore?: object;
-  readonly androidEnvironments?: readonly string[];
-  readonly androidCredential?: object;
-  /** Unset: nobody may push the package's notifications. */
-  readonly androidNotifications?: object;
+  /** Fields of the package. Without `notifications`, nobody may push its notifications. */
+  readonly androidStore?: object;
   readonly products?: readonly object[];
-}
-
-export interface TestApplication extends AppliedApplication {
-  readonly bundleIdentifier: string;
-  readonly packageName: string;
-  /** One Apple Account's copy of the application's iOS app. */
-  device(changes?: Partial<SandboxCustomer>, signer?: JwsSigner): Device;
-  buyOnAndroid(purchase?: object): string;
-  linkAndroid(purchaseToken: string, account: string, changes?: object): Promise<Answer>;
-  link(request: object, account: string): Promise<Answer>;
-  synchronize(request: object, account?: string | null): Promise<Answer>;
-  read(account: string): Promise<Answer>;
-}
-
-export interface Device {
-  /** A request of the app: its app transaction and the given transactions. */
-  request(...transactions: readonly Partial<SandboxTransaction>[]): SignedRequest;
 }
 
 export const PRODUCTS = [
@@ -91,21 +47,37 @@ export const PRODUCTS = [
   { store: "ios-store", productIdentifier: "forever", grants: ["premium"] },
 ] as const;
 
-/** Parts of a test service from which its applications are made. */
-interface Surroundings {
-  readonly table: Table;
-  readonly chain: SigningChain;
-  readonly android: AndroidPublisherSandbox;
-  /** Address of the sandbox's publisher API. */
-  readonly androidRoot: string;
-  readonly destinations: string | undefined;
-  readonly send: (method: string, path: string, options?: SendOptions) => Promise<Answer>;
+interface SendOptions {
+  readonly key?: string | undefined;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
 }
+type Send = (method: string, path: string, options?: SendOptions) => Promise<Answer>;
 
-type Calls = Pick<TestApplication, "linkAndroid" | "link" | "synchronize" | "read">;
+/** Sends requests to the service at an address. Their answers must be as documented. */
+const sendingTo =
+  (address: string): Send =>
+  async (method, path, { key, body, headers } = {}) => {
+    const response = await fetch(`${address}${path}`, {
+      method,
+      headers: {
+        ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+        ...(body !== undefined && { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && {
+        body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
+      }),
+    });
+    const answered = JSON.parse(await response.text()) as Answer["body"];
+    const wrong = undocumented(method, path, response.status, answered);
+    if (wrong.length > 0) throw new Error(`The answer is not as documented: ${wrong.join("; ")}`);
+    return { status: response.status, headers: response.headers, body: answered };
+  };
 
-const callsOf = (key: string, packageName: string, send: Surroundings["send"]): Calls => ({
-  linkAndroid: (purchaseToken, account, changes = {}) =>
+/** Requests to an application. */
+const callsOf = (key: string, packageName: string, send: Send) => ({
+  linkAndroid: (purchaseToken: string, account: string, changes: object = {}) =>
     send("POST", "/v1/customers/android-store/link", {
       key,
       body: {
@@ -116,68 +88,47 @@ const callsOf = (key: string, packageName: string, send: Surroundings["send"]): 
         ...changes,
       },
     }),
-  link: (request, account) =>
+  link: (request: object, account: string) =>
     send("POST", "/v1/customers/ios-store/link", {
       key,
       body: { ...request, applicationAccountIdentifier: account },
     }),
-  synchronize: (request, account) =>
+  synchronize: (request: object, account?: string | null) =>
     send("POST", "/v1/customers/ios-store/synchronize", {
       body: { ...request, ...(account !== undefined && { applicationAccountIdentifier: account }) },
     }),
-  read: (account) => send("GET", `/v1/customers/${encodeURIComponent(account)}/entitlements`, { key }),
+  read: (account: string) =>
+    send("GET", `/v1/customers/${encodeURIComponent(account)}/entitlements`, { key }),
 });
 
-/** Creates applications of a test service. */
-export const applicationsOf =
-  ({ table, chain, android, androidRoot, destinations, send }: Surroundings) =>
-  async (options: ApplicationOptions = {}): Promise<TestApplication> => {
-    const identifier = applicationId(uuid());
-    const name = `com.example.t${identifier.replaceAll("-", "")}`;
-    const { bundleIdentifier = name, packageName = name, androidNotifications: notifications } = options;
-    const { iosStore = { appAppleIdentifier: APPLE_ID }, products = PRODUCTS } = options;
-    const workloadIdentity = android.externalAccount(androidRoot);
-    const androidPackage = {
-      packageName,
-      environments: options.androidEnvironments ?? ["production", "sandbox"],
-      credential: options.androidCredential ?? { workloadIdentity },
-      ...(notifications !== undefined && { notifications }),
-    };
-    const manifest = {
-      application: { identifier, name: "Trails" },
-      stores: { "ios-store": [{ bundleIdentifier, ...iosStore }], "android-store": [androidPackage] },
-      entitlements: { premium: { displayName: "Premium" }, basics: {}, maps: { displayName: "Maps" } },
-      products,
-    };
-    const trust = {
-      trustsOrigin: originOf(androidRoot),
-      allowsDestination: allowedDestinations(destinations),
-    };
-    const applied = await createApplication(table, manifestFrom(manifest, trust), Date.now);
-    const goods = { productIdentifier: "premium", basePlanIdentifier: "monthly" };
-    return {
-      ...applied,
-      bundleIdentifier,
-      packageName,
-      device: (changes = {}, signer = chain) => {
-        const customer: SandboxCustomer = {
-          bundleIdentifier,
-          appAppleIdentifier: APPLE_ID,
-          environment: "Production",
-          appTransactionIdentifier: newIdentifier(changes.environment ?? "Production"),
-          receiptCreationDate: Date.now() - 1000,
-          ...changes,
-        };
-        const monthly = (transaction: Partial<SandboxTransaction>): SandboxTransaction =>
-          subscription({ productIdentifier: "monthly", ...transaction });
-        return { request: (...transactions) => signedRequest(customer, transactions.map(monthly), signer) };
-      },
-      buyOnAndroid: (purchase = {}) =>
-        android.buy({ packageName, productKind: "subscription", ...goods, ...purchase }),
-      ...callsOf(applied.key, packageName, send),
-    };
+/** What an application sells with, as a manifest. */
+const manifestOf = (workloadIdentity: unknown, options: ApplicationOptions): ManifestFields => {
+  const identifier = uuid();
+  const { name = `com.example.t${identifier.replaceAll("-", "")}`, products = PRODUCTS } = options;
+  const { iosStore = { appAppleIdentifier: APPLE_ID }, androidStore } = options;
+  const environments = ["production", "sandbox"];
+  return {
+    application: { identifier, name },
+    stores: {
+      "ios-store": [{ bundleIdentifier: name, ...iosStore }],
+      "android-store": [
+        { packageName: name, environments, credential: { workloadIdentity }, ...androidStore },
+      ],
+    },
+    entitlements: { premium: { displayName: "Premium" }, basics: {}, maps: { displayName: "Maps" } },
+    products,
   };
+};
 
+const deviceOf = (customer: SandboxCustomer, signer: JwsSigner) => ({
+  /** A request of the app: its app transaction and the given transactions. */
+  request: (...transactions: readonly Partial<SandboxTransaction>[]) => {
+    const bought = transactions.map((one) => subscription({ productIdentifier: "monthly", ...one }));
+    return signedRequest(customer, bought, signer);
+  },
+});
+
+const ANDROID_GOODS = { productIdentifier: "premium", basePlanIdentifier: "monthly" };
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 
 /** The whole service on a table of its own, as `npm start` runs it, without the demo. */
@@ -209,26 +160,25 @@ export const startTestService = async (environment: Record<string, string> = {})
     onRequest: (line) => void requests.push(line),
   });
 
-  const send = async (
-    method: string,
-    path: string,
-    { key, body, headers }: SendOptions = {},
-  ): Promise<Answer> => {
-    const response = await fetch(`${address}${path}`, {
-      method,
-      headers: {
-        ...(key !== undefined && { Authorization: `Bearer ${key}` }),
-        ...(body !== undefined && { "Content-Type": "application/json" }),
-        ...headers,
-      },
-      ...(body !== undefined && {
-        body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
-      }),
+  const send = sendingTo(address);
+  const application = async (options: ApplicationOptions = {}) => {
+    const manifest = manifestFrom(manifestOf(android.externalAccount(androidRoot), options), {
+      trustsOrigin: originOf(androidRoot),
+      allowsDestination: allowedDestinations(environment["DESTINATIONS"]),
     });
-    const answered = JSON.parse(await response.text()) as Answer["body"];
-    const wrong = undocumented(method, path, response.status, answered);
-    if (wrong.length > 0) throw new Error(`The answer is not as documented: ${wrong.join("; ")}`);
-    return { status: response.status, headers: response.headers, body: answered };
+    const name = manifest.androidStore[0]?.packageName ?? "";
+    const applied = await createApplication(table, manifest, Date.now);
+    return {
+      ...applied,
+      bundleIdentifier: name,
+      packageName: name,
+      /** One Apple Account's copy of the application's iOS app. */
+      device: (changes: Partial<SandboxCustomer> = {}, signer: JwsSigner = chain) =>
+        deviceOf(newDevice({ bundleIdentifier: name, appAppleIdentifier: APPLE_ID, ...changes }), signer),
+      buyOnAndroid: (purchase: object = {}) =>
+        android.buy({ packageName: name, productKind: "subscription", ...ANDROID_GOODS, ...purchase }),
+      ...callsOf(applied.key, name, send),
+    };
   };
 
   return {
@@ -247,14 +197,7 @@ export const startTestService = async (environment: Record<string, string> = {})
     askGoogle: () => gateway.invoke("RefreshAndroidStorePurchases"),
     deliverMessages: () => gateway.invoke("DeliverMessages"),
     watchNotifications: () => gateway.invoke("WatchNotifications"),
-    application: applicationsOf({
-      table,
-      chain,
-      android,
-      androidRoot,
-      destinations: environment["DESTINATIONS"],
-      send,
-    }),
+    application,
     stop: async () => {
       await stop();
       await gateway.stop();
@@ -267,3 +210,4 @@ export const startTestService = async (environment: Record<string, string> = {})
 };
 
 export type TestService = Awaited<ReturnType<typeof startTestService>>;
+export type TestApplication = Awaited<ReturnType<TestService["application"]>>;

@@ -18,7 +18,7 @@ const { service, app, log } = serviceForFile(async () => {
   keyServer = await startKeyServer(key);
   return {
     environment: { GOOGLE_CERTIFICATES_URL: keyServer.url },
-    options: { androidNotifications: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE } },
+    options: { androidStore: { notifications: { serviceAccount: SERVICE_ACCOUNT, audience: AUDIENCE } } },
   };
 });
 /** Expects no pushes. */

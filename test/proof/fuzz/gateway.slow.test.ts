@@ -11,7 +11,6 @@ import { startTestService, type TestService } from "../../../testing/support/ser
 import { bearer, requestTo, type Attack, type Target } from "./attack.ts";
 import { attackOf, type NamedAttack } from "./attacks.ts";
 import { diceFrom } from "../dice.ts";
-import { APPLE_ID } from "../../../testing/support/stores/ios-store.ts";
 import {
   AUDIENCE,
   SERVICE_ACCOUNT,
@@ -60,16 +59,10 @@ beforeAll(async () => {
     IOS_STORE_TRUSTED_ROOTS: fingerprintOf(chain.root),
   });
   const name = "com.example.target";
-  const app = await service.application({
-    bundleIdentifier: name,
-    packageName: name,
-    iosStore: { appAppleIdentifier: APPLE_ID },
-    androidNotifications: PUSHED,
-  });
+  const app = await service.application({ name, androidStore: { notifications: PUSHED } });
   await service.application({
-    bundleIdentifier: OTHER.packageName,
-    packageName: OTHER.packageName,
-    androidNotifications: { ...PUSHED, serviceAccount: OTHER.serviceAccount },
+    name: OTHER.packageName,
+    androidStore: { notifications: { ...PUSHED, serviceAccount: OTHER.serviceAccount } },
   });
   const readOnly = await app.issue(["entitlements:read"]);
   const purchaseToken = "token.AO-J1Oknown";

@@ -19,12 +19,14 @@ export const APPLE_ID = DEMO.appAppleIdentifier;
 export type Chain = SigningChain;
 export const newChain = (): Chain => makeChain();
 
-export const newDevice = (): SandboxCustomer => ({
+/** A new person's app. */
+export const newDevice = (changes: Partial<SandboxCustomer> = {}): SandboxCustomer => ({
   bundleIdentifier: BUNDLE,
   appAppleIdentifier: APPLE_ID,
   environment: "Production",
-  appTransactionIdentifier: newIdentifier("Production"),
+  appTransactionIdentifier: newIdentifier(changes.environment ?? "Production"),
   receiptCreationDate: Date.now() - DAY,
+  ...changes,
 });
 
 /** A monthly subscription, bought ten days ago. */
