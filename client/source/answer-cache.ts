@@ -1,5 +1,5 @@
 import type { AccountEntitlements, CustomerEntitlement } from "./contract.ts";
-import { EntitlementsError } from "./error.ts";
+import { EntitlementsError } from "./transport.ts";
 
 export interface CacheOptions {
   /**

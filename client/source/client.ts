@@ -1,5 +1,4 @@
 import { createAnswerCache, type CacheOptions } from "./answer-cache.ts";
-import { followChanges, readChanges, type FeedPosition, type FollowOptions } from "./changes.ts";
 import type {
   AccountChange,
   AccountEntitlements,
@@ -8,12 +7,30 @@ import type {
   IosStoreLinkRequest,
   LinkResponse,
 } from "./contract.ts";
-import { EntitlementsError } from "./error.ts";
-import { createTransport, realClock, type CallOptions, type TransportOptions } from "./transport.ts";
+import {
+  EntitlementsError,
+  createTransport,
+  realClock,
+  type CallOptions,
+  type Clock,
+  type TransportOptions,
+} from "./transport.ts";
 
 export interface EntitlementsClientOptions extends TransportOptions {
   /** Caches answers of reads; unset: every read asks the service. */
   readonly cache?: CacheOptions;
+}
+
+export interface FeedPosition {
+  /** Cursor of the last change that was handled; unset: from the oldest change kept (30 days). */
+  readonly after?: string | undefined;
+  /** Maximum number of changes per page, 1 to 1,000. */
+  readonly limit?: number;
+}
+
+export interface FollowOptions extends FeedPosition, CallOptions {
+  /** Milliseconds between requests when nothing is new; unset: 5,000. */
+  readonly interval?: number;
 }
 
 /**
@@ -38,14 +55,23 @@ export interface EntitlementsClient {
    * @throws EntitlementsError the 409 once the rest was sent; a temporary failure, or any before the 409, at once
    */
   linkIosStoreCustomer(request: IosStoreLinkRequest, options?: CallOptions): Promise<LinkResponse>;
-  /** A page of the changes of all accounts. Needs a key with `changes:read`. */
+  /**
+   * A page of the changes of all accounts. Needs a key with `changes:read`.
+   *
+   * @throws EntitlementsError `CURSOR_EXPIRED`: start without a cursor, and read the accounts once
+   */
   readChanges(position?: FeedPosition, options?: CallOptions): Promise<ChangesPage>;
-  /** The changes of all accounts, and then each new one, until the signal is aborted. */
+  /**
+   * The changes of all accounts after a cursor, in the order in which they were told, and then each new one, until the
+   * signal is aborted. Store the cursor of a change once it is handled: the next run continues after it.
+   */
   followChanges(options?: FollowOptions): AsyncGenerator<AccountChange, void, undefined>;
   /** Makes the account's next read ask the service; call it when a message announces a change. */
   forget(account: string): void;
 }
 
+/** Milliseconds between requests for changes when nothing is new. */
+const INTERVAL = 5_000;
 /** Transactions per request: about 3 MB of the 6 MB allowed. */
 const TRANSACTIONS_AT_ONCE = 500;
 /** Renewal infos that one request takes. */
@@ -103,6 +129,28 @@ const accountPath = (account: string): string => {
   return `/v1/customers/${encodeURIComponent(account)}/entitlements`;
 };
 
+async function* followChanges(
+  read: EntitlementsClient["readChanges"],
+  wait: Clock["wait"],
+  { after, limit, interval = INTERVAL, signal }: FollowOptions,
+): AsyncGenerator<AccountChange, void, undefined> {
+  const [size, call] = [limit !== undefined && { limit }, signal !== undefined && { signal }];
+  let cursor = after;
+  try {
+    for (;;) {
+      const { changes, next } = await read({ after: cursor, ...size }, { ...call });
+      for (const change of changes) {
+        if (signal?.aborted === true) return;
+        yield change;
+      }
+      cursor = next;
+      if (changes.length === 0) await wait(interval, signal);
+    }
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
+  }
+}
+
 /** @throws TypeError if a key must not be sent to the address */
 export const createEntitlementsClient = (options: EntitlementsClientOptions): EntitlementsClient => {
   const { cache: cacheOptions, clock = realClock } = options;
@@ -156,6 +204,15 @@ export const createEntitlementsClient = (options: EntitlementsClientOptions): En
     return next === undefined ? answer : linkParts([next, ...others], call);
   };
 
+  const readChanges: EntitlementsClient["readChanges"] = async ({ after, limit } = {}, call = {}) => {
+    const query = new URLSearchParams({
+      ...(after !== undefined && { after }),
+      ...(limit !== undefined && { limit: String(limit) }),
+    }).toString();
+    const path = `/v1/changes${query === "" ? "" : `?${query}`}`;
+    return (await send({ method: "GET", path, list: "changes" }, call)) as ChangesPage;
+  };
+
   return {
     readAccountEntitlements,
     hasEntitlement: async (account, entitlement, call) => {
@@ -168,8 +225,8 @@ export const createEntitlementsClient = (options: EntitlementsClientOptions): En
       const [first = request, ...others] = linkRequests(request);
       return linkParts([first, ...others], call);
     },
-    readChanges: async (position = {}, call = {}) => readChanges(send, position, call),
-    followChanges: (following = {}) => followChanges(send, clock.wait, following),
+    readChanges,
+    followChanges: (following = {}) => followChanges(readChanges, clock.wait, following),
     forget: (account) => cache?.forget(account),
   };
 };

@@ -2,8 +2,9 @@ export {
   createEntitlementsClient,
   type EntitlementsClient,
   type EntitlementsClientOptions,
+  type FeedPosition,
+  type FollowOptions,
 } from "./client.ts";
-export { EntitlementsError, type FailureCode } from "./error.ts";
 export {
   MessageError,
   signMessage,
@@ -15,8 +16,7 @@ export {
   type VerifyOptions,
 } from "./messages.ts";
 export type { CacheOptions } from "./answer-cache.ts";
-export type { FeedPosition, FollowOptions } from "./changes.ts";
-export type { CallOptions, Clock } from "./transport.ts";
+export { EntitlementsError, type CallOptions, type Clock, type FailureCode } from "./transport.ts";
 export type {
   AccountChange,
   AccountEntitlements,
