@@ -5,9 +5,8 @@ import { fileURLToPath } from "node:url";
 import { exportChain } from "../sandbox/ios-store/signing.ts";
 import { synthesize } from "../local/lambda/assembly.ts";
 import { localAwsVariables, startDynamoDb } from "../testing/dynamodb.ts";
-import { newChain } from "../testing/support/metered/purchases.ts";
-import { writeFormatted, writePage } from "./report/page.ts";
-import { printSection } from "./report/tables.ts";
+import { newChain } from "../testing/support/stores/signed-purchases.ts";
+import { printSection, writeFormatted, writePage } from "./report.ts";
 import { isComplete, isSection, SECTIONS, type Results, type Section, type SectionRun } from "./results.ts";
 import { inFolder, run } from "./service.ts";
 
@@ -17,7 +16,7 @@ import { inFolder, run } from "./service.ts";
  * and prints and writes what is kept.
  */
 const RESULTS = fileURLToPath(new URL("results.json", import.meta.url));
-const RUNNER = fileURLToPath(new URL("run-section.ts", import.meta.url));
+const RUNNER = fileURLToPath(new URL("results.ts", import.meta.url));
 
 const previous = (): Partial<Results> =>
   existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, "utf8")) : {};

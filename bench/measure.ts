@@ -1,5 +1,74 @@
-import { median, type Consumption } from "../testing/support/metered/meter.ts";
-import { createMeteredWorld, type MeteredWorld } from "../testing/support/metered/world.ts";
+import { type Consumption, Stopwatch, sum, meter } from "../testing/support/table/meter.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { IosStoreCustomers } from "../lib/customers/ios-store-customers.ts";
+import { createIosStoreVerifier, type IosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
+import { DEMO } from "../local/demo.ts";
+import { fingerprintOf } from "../sandbox/ios-store/signing.ts";
+import { watchChecks, aBundle } from "../testing/support/stores/ios-store.ts";
+import { openTable } from "../functions/environment/open-table.ts";
+import { createTestTable } from "../testing/support/table/table.ts";
+import { newChain } from "../testing/support/stores/signed-purchases.ts";
+import { anApplication } from "../testing/support/application.ts";
+import { aCatalog, aProduct, period } from "../testing/support/stores/purchases.ts";
+import { createWorld } from "../testing/support/world.ts";
+
+const DAY_PASS = "day_pass";
+/** Product that the catalog does not map. */
+export const COINS = "coins";
+
+const timed = (verifier: IosStoreVerifier, stopwatch: Stopwatch): IosStoreVerifier => ({
+  verifyAppTransaction: (...given) => stopwatch.during(() => verifier.verifyAppTransaction(...given)),
+  verifyTransaction: (...given) => stopwatch.during(() => verifier.verifyTransaction(...given)),
+  verifyTransactions: (...given) => stopwatch.during(() => verifier.verifyTransactions(...given)),
+  verifyRenewalInfos: (...given) => stopwatch.during(() => verifier.verifyRenewalInfos(...given)),
+  verifyNotification: (...given) => stopwatch.during(() => verifier.verifyNotification(...given)),
+  verifyNotificationParts: (...given) => stopwatch.during(() => verifier.verifyNotificationParts(...given)),
+});
+
+/**
+ * The iOS store's use cases on their own metered table, with the system clock. The application is in memory, as in a function
+ * that has read it.
+ */
+export const createMeteredWorld = async () => {
+  const created = await createTestTable();
+  const table = { ...created, ...openTable(created.name) };
+  const chain = newChain();
+  const { application, directory, factStore } = createWorld(table, {
+    application: anApplication({
+      name: DEMO.name,
+      iosStore: [
+        aBundle({ bundleIdentifier: DEMO.bundleIdentifier, appAppleIdentifier: DEMO.appAppleIdentifier }),
+      ],
+      catalog: aCatalog([
+        aProduct({ productIdentifier: DEMO.iosSubscription }),
+        aProduct({ productIdentifier: DEMO.iosNonConsumable }),
+        aProduct({ productIdentifier: DAY_PASS, accessDuration: period("P1D") }),
+      ]),
+    }),
+    now: Date.now,
+    pause: (attempt) => sleep(10 * attempt),
+  });
+  const verifying = new Stopwatch();
+  const { checks, done } = watchChecks();
+  return {
+    application,
+    chain,
+    table,
+    /** Time spent verifying. */
+    verifying,
+    meter: meter(table.client),
+    customers: {
+      ...factStore,
+      directory,
+      verifier: timed(createIosStoreVerifier(checks), verifying),
+      trustedRoots: new Set([fingerprintOf(chain.root)]),
+    } satisfies IosStoreCustomers,
+    /** Signature checks of payloads so far; those of certificates are not counted. */
+    signatureChecks: () => sum(Object.values(done)),
+    remove: table.remove,
+  };
+};
+export type MeteredWorld = Awaited<ReturnType<typeof createMeteredWorld>>;
 
 /** Measurement: what an act costs, alternating sides, medians, ratios. */
 
@@ -13,8 +82,13 @@ export const withWorld = async <Result>(act: (world: MeteredWorld) => Promise<Re
   }
 };
 
-/** Requests and units since the last call. */
-export const consumed = ({ meter }: Pick<MeteredWorld, "meter">): Consumption => {
+/** Requests and units of an act. */
+export const consumedBy = async (
+  { meter }: Pick<MeteredWorld, "meter">,
+  act: () => Promise<unknown>,
+): Promise<Consumption> => {
+  meter.take();
+  await act();
   const { milliseconds: _, ...consumption } = meter.take();
   return consumption;
 };
@@ -49,6 +123,12 @@ export const summaryOf = <Sample extends { readonly milliseconds: Readonly<Recor
     ]),
   );
   return { ...first, times: samples.length, milliseconds: medians };
+};
+
+export const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.slice((sorted.length - 1) >> 1, (sorted.length >> 1) + 1);
+  return sum(middle) / middle.length;
 };
 
 /** Quantile: the smallest value that at least `part` of the values do not exceed. */

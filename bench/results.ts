@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { measureColdStart } from "./sections/cold-start.ts";
 import { measureHostile } from "./sections/hostile.ts";
 import { measureImporting } from "./sections/importing.ts";
@@ -42,3 +43,12 @@ export type Results = { readonly runs: Readonly<Record<Section, SectionRun>> } &
 /** Whether every section has been measured. */
 export const isComplete = (results: Partial<Results>): results is Results =>
   (["runs", ...SECTIONS] as const).every((part) => results[part] !== undefined);
+
+// Runs one section in this process and writes its result as JSON: `results.ts <section> <file>`.
+if (import.meta.main) {
+  const [section = "", file = ""] = process.argv.slice(2);
+  if (!isSection(section)) throw new RangeError(`There is no section ${section}.`);
+  writeFileSync(file, JSON.stringify(await MEASURES[section]()));
+  // Open connections of clients would keep the process alive.
+  process.exit();
+}

@@ -17,7 +17,7 @@ import {
   renewableSubscription,
   signedRequest,
   type Chain,
-} from "../testing/support/metered/purchases.ts";
+} from "../testing/support/stores/signed-purchases.ts";
 
 export const run = promisify(execFile);
 
@@ -112,11 +112,9 @@ export const startBenchService = async (): Promise<BenchService> => {
   };
 };
 
-const SERVER = fileURLToPath(new URL("workers/serve.ts", import.meta.url));
-
-/** The service in its own process, apart from what measures it. */
+/** The service in its own process, apart from what measures it. A message stops it. */
 export const serve = async (): Promise<BenchService> => {
-  const server = fork(SERVER, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  const server = fork(fileURLToPath(import.meta.url), { stdio: ["ignore", "ignore", "inherit", "ipc"] });
   const [message] = await once(server, "message");
   return {
     ...describedService.parse(message),
@@ -199,3 +197,9 @@ export const invoke = async (
   });
   return timings.parse(JSON.parse(readFileSync(resultFile, "utf8")));
 };
+
+if (import.meta.main) {
+  const { stop, ...described } = await startBenchService();
+  process.on("message", () => void stop().then(() => process.exit(0)));
+  process.send?.(described);
+}

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { baselineEntry, bundle, entryOf, FUNCTIONS } from "../bundles.ts";
-import { ratio } from "../measure.ts";
-import { median } from "../../testing/support/metered/meter.ts";
+import { ratio, median } from "../measure.ts";
 import {
   eventsOf,
   inFolder,

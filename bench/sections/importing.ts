@@ -11,7 +11,7 @@ import { planPersons } from "../../sandbox/exports/plan.ts";
 import { sellPersons } from "../../sandbox/exports/sell.ts";
 import { saveApplication } from "../../testing/application.ts";
 import { CATALOGS, meteredRun, serveImportStores } from "../../testing/support/import.ts";
-import { sum } from "../../testing/support/metered/meter.ts";
+import { sum } from "../../testing/support/table/meter.ts";
 import { createTestTable } from "../../testing/support/table/table.ts";
 import { inFolder, run } from "../service.ts";
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import autocannon from "autocannon";
 import { v7 as uuid } from "uuid";
 import { bundle, entryOf, type FunctionFolder } from "../bundles.ts";
-import { newDevice, signedRequest, subscription } from "../../testing/support/metered/purchases.ts";
+import { newDevice, signedRequest, subscription } from "../../testing/support/stores/signed-purchases.ts";
 import { eventsOf, inFolder, invoke, runChain, serve, type BenchService } from "../service.ts";
 
 const CONNECTIONS = [1, 4, 16, 64];

@@ -8,9 +8,7 @@ import { accountId } from "../../lib/identifiers.ts";
 import { partitions } from "../../lib/table/keys.ts";
 import { DEMO } from "../../local/demo.ts";
 import { newIdentifier } from "../../sandbox/ios-store/shop/payloads.ts";
-import { costOf, inTurn, quantile, ratio, withWorld } from "../measure.ts";
-import { median } from "../../testing/support/metered/meter.ts";
-import { COINS, type MeteredWorld } from "../../testing/support/metered/world.ts";
+import { costOf, inTurn, quantile, ratio, withWorld, median, COINS, type MeteredWorld } from "../measure.ts";
 import { aLine, aPurchase } from "../../testing/support/stores/purchases.ts";
 
 const READS = 60;

@@ -14,9 +14,8 @@ import {
   renewableSubscription,
   signedRenewalInfo,
   signedRequest,
-} from "../../testing/support/metered/purchases.ts";
-import type { MeteredWorld } from "../../testing/support/metered/world.ts";
-import { consumed, withWorld } from "../measure.ts";
+} from "../../testing/support/stores/signed-purchases.ts";
+import { type MeteredWorld, consumedBy, withWorld } from "../measure.ts";
 
 const ENDS = 2000;
 const AT_ONCE = { concurrency: 20 };
@@ -126,16 +125,16 @@ export const drain = (ends: number) =>
     const endsAt = Date.now() + 20 * DAY;
     const answers = await linkAll(customers, application, world, ends, endsAt);
     const worker = workerOf(customers, application, world, answers, endsAt + MINUTE);
-    consumed(world);
     const started = performance.now();
     const cpu = process.cpuUsage();
-    while (worker.stored() < ends) await worker.run();
+    const consumption = await consumedBy(world, async () => {
+      while (worker.stored() < ends) await worker.run();
+    });
     const unlimitedRate = (ends * SECOND) / (performance.now() - started);
     const { user, system } = process.cpuUsage(cpu);
     const cpuMilliseconds = (user + system) / 1000 / ends;
-    const drained = { ends, unlimitedRate, cpuMilliseconds, ...consumed(world) };
-    await worker.run();
-    return { drain: drained, idle: consumed(world) };
+    const drained = { ends, unlimitedRate, cpuMilliseconds, ...consumption };
+    return { drain: drained, idle: await consumedBy(world, worker.run) };
   });
 
 export const measureRefreshes = () => drain(ENDS);

@@ -3,15 +3,13 @@ import {
   linkIosStoreCustomer,
   synchronizeIosStorePurchases,
 } from "../../lib/customers/ios-store-customers.ts";
-import { median } from "../../testing/support/metered/meter.ts";
+import { median, type MeteredWorld, costOf, summaryOf, withWorld } from "../measure.ts";
 import {
   newDevice,
   renewals,
   separatePurchases,
   signedRequest,
-} from "../../testing/support/metered/purchases.ts";
-import type { MeteredWorld } from "../../testing/support/metered/world.ts";
-import { costOf, summaryOf, withWorld } from "../measure.ts";
+} from "../../testing/support/stores/signed-purchases.ts";
 
 const REPETITIONS: Readonly<Record<number, number>> = { 1: 25, 10: 15, 100: 9, 1000: 9 };
 const SIZES = [1, 10, 100, 1000] as const;

@@ -12,7 +12,7 @@ import {
   newDevice,
   separatePurchases,
   signedRequest,
-} from "../../testing/support/metered/purchases.ts";
+} from "../../testing/support/stores/signed-purchases.ts";
 
 const OURS = "this service";
 export const APPLES = "Apple's library, offline";

@@ -4,23 +4,17 @@ import { join } from "node:path";
 import { jest } from "@jest/globals";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import * as z from "zod";
-import { hostileBodies } from "../../testing/support/metered/hostile-bodies.ts";
-import { sum } from "../../testing/support/metered/meter.ts";
-import {
-  notifiedAndroidStore,
-  notifiedIosStore,
-  COINS,
-  createMeteredWorld,
-  type MeteredWorld,
-} from "../../testing/support/metered/world.ts";
+import { hostileBodies } from "../../bench/sections/hostile.ts";
+import { sum } from "../../testing/support/table/meter.ts";
+import { COINS, createMeteredWorld, type MeteredWorld } from "../../bench/measure.ts";
 import {
   newChain,
   newDevice,
   renewals,
   separatePurchases,
   signedRequest,
-} from "../../testing/support/metered/purchases.ts";
-import { sample } from "../../bench/sections/notifications.ts";
+} from "../../testing/support/stores/signed-purchases.ts";
+import { notifiedAndroidStore, notifiedIosStore, sample } from "../../bench/sections/notifications.ts";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import {

@@ -8,7 +8,7 @@ import { connect } from "../../operator/connection.ts";
 import { runFiles } from "../../operator/import/run-command.ts";
 import { openSession } from "../../operator/session.ts";
 import { pause } from "../../lib/pause.ts";
-import { meter, type Consumption } from "./metered/meter.ts";
+import { meter, type Consumption } from "./table/meter.ts";
 
 /** What the persons of an export buy. */
 export const CATALOGS = {

@@ -13,7 +13,7 @@ import { allowedDestinations } from "../../lib/delivery/addresses.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";
 import type { SandboxCustomer, SandboxTransaction } from "../../sandbox/ios-store/shop/payloads.ts";
 import { createApplication, manifestFrom, type ManifestFields, DEFAULT_PRODUCTS } from "../application.ts";
-import { newDevice, signedRequest, subscription } from "./metered/purchases.ts";
+import { newDevice, signedRequest, subscription } from "./stores/signed-purchases.ts";
 import { APPLE_ID } from "./stores/ios-store.ts";
 
 export interface Answer {

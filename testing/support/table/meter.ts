@@ -1,21 +1,10 @@
 import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod";
-import type { Item } from "../table/expressions.ts";
-import { after, bytesOfItem, conditionOf, textOfKey, transactWrite } from "../table/memory-requests.ts";
+import type { Item } from "./expressions.ts";
+import { after, bytesOfItem, conditionOf, textOfKey, transactWrite } from "./memory-requests.ts";
 
-export const median = (values: readonly number[]): number => {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length / 2;
-  const upper = sorted[Math.floor(middle)] ?? Number.NaN;
-  return Number.isInteger(middle) ? ((sorted[middle - 1] ?? Number.NaN) + upper) / 2 : upper;
-};
-
-export const sum = (values: Iterable<number>): number => {
-  let total = 0;
-  for (const value of values) total += value;
-  return total;
-};
+export const sum = (values: Iterable<number>): number => [...values].reduce((total, one) => total + one, 0);
 
 /** Milliseconds during which at least one watched task is running. */
 export class Stopwatch {

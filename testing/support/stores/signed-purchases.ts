@@ -9,7 +9,7 @@ import {
   type SandboxTransaction,
 } from "../../../sandbox/ios-store/shop/payloads.ts";
 import { DEMO } from "../../../local/demo.ts";
-import { aNotification, aRenewalInfo } from "../stores/ios-store.ts";
+import { aNotification, aRenewalInfo } from "./ios-store.ts";
 
 /** Signed purchases as an app sends them, with throw-away certificates about as large as the App Store's. */
 
