@@ -145,9 +145,7 @@ const createProgram = (
   addCommands(program, async (defined, texts) => {
     const dialogue = dialogueOf(world, { isJson, yes: texts["yes"] === true }, errorLine);
     const answer = await defined.run(dialogue, texts, (act) =>
-      connected(async (connection) =>
-        act(openSession(connection, { ...world, now: await connection.clock(world.now) }, warn)),
-      ),
+      connected(async (connection) => act(await openSession(connection, world, warn))),
     );
     if (answer.unfinished) unfinished();
     world.out(`${isJson ? jsonText(answer.json, 2) : linesText(answer.text)}\n`);

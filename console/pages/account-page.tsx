@@ -5,8 +5,10 @@ import {
   asserterText,
   AuditTable,
   counted,
+  CustomerLink,
   Identifier,
   Sentence,
+  Sentences,
   spaced,
   statusText,
   Table,
@@ -36,25 +38,7 @@ const PurchaseDetails = ({ purchase }: { readonly purchase: Purchase }) => (
         </>
       )}
     </p>
-    <ul>
-      {[...purchase.why, ...purchase.asking].map((sentence) => (
-        <li key={sentence}>
-          <Sentence>{sentence}</Sentence>
-        </li>
-      ))}
-      {purchase.renewal !== null && (
-        <li>
-          Renewal info of <Time at={purchase.renewal.signedAt} />:{" "}
-          {purchase.renewal.willRenew ? "renews" : "does not renew"}
-          {purchase.renewal.isInBillingRetry && ", in billing retry"}
-          {purchase.renewal.graceEndsAt !== null && (
-            <>
-              , in a grace period until <Time at={purchase.renewal.graceEndsAt} />
-            </>
-          )}
-        </li>
-      )}
-    </ul>
+    <Sentences>{purchase.sentences}</Sentences>
     <Table
       caption="What was bought"
       headings={["Product", "Status", "Why", "From", "To", "Refunded", "Renews", "Verified"]}
@@ -87,10 +71,7 @@ const CustomerSection = ({
   return (
     <section aria-label={`Customer ${customerIdentifier}`}>
       <h3>
-        Customer{" "}
-        <a href={addressOf({ page: "customer", application, customer: customerIdentifier })}>
-          <Identifier>{customerIdentifier}</Identifier>
-        </a>
+        Customer <CustomerLink application={application} customer={customerIdentifier} />
       </h3>
       <p>
         Linked <Time at={customer.linkedAt} /> by {asserterText(customer.assertedBy)}, known since{" "}
@@ -134,51 +115,6 @@ const Pages = ({ account }: { readonly account: Account }) => {
         )}
       </ul>
     </nav>
-  );
-};
-
-/** Last version that was told of an account, and the messages that wait. */
-const Told = ({ told }: Pick<Account, "told">) => {
-  if (told === null) return <p>The application is told of no changes.</p>;
-  return (
-    <>
-      <p>
-        {told.version === 0 ? (
-          "Nothing was told yet."
-        ) : (
-          <>
-            Version {told.version}, told <Time at={told.toldAt} none="more than 30 days ago" />:{" "}
-            <Value>
-              {told.entitlements
-                ?.map(({ displayName, status }) => `${displayName} ${statusText(status)}`)
-                .join(", ") || "no entitlements"}
-            </Value>
-            .
-          </>
-        )}{" "}
-        {told.nextLookAt !== null && (
-          <>
-            It changes by itself at <Time at={told.nextLookAt} />.
-          </>
-        )}
-      </p>
-      <Table
-        caption="What waits"
-        headings={["Destination", "Version", "Since", "Tries", "Next try"]}
-        empty="The application has no destination."
-        rows={told.destinations.map(({ name, waiting }) =>
-          waiting === null
-            ? [name, "nothing waits", "", "", ""]
-            : [
-                name,
-                String(waiting.version),
-                <Time at={waiting.since} />,
-                String(waiting.tries),
-                <Time at={waiting.nextTryAt} none="at once" />,
-              ],
-        )}
-      />
-    </>
   );
 };
 
@@ -228,7 +164,11 @@ export const AccountPage = ({
             )}
             <Pages account={read} />
             <h2>What was told</h2>
-            <Told told={read.told} />
+            {read.told === null ? (
+              <p>The application is told of no changes.</p>
+            ) : (
+              <Sentences>{read.told}</Sentences>
+            )}
             <h2>Customers</h2>
             {read.customers.map((customer) => (
               <CustomerSection

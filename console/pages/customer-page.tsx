@@ -1,8 +1,8 @@
 import { Acts, customerOffers } from "../parts/acts.tsx";
 import { Loading, useCall } from "../parts/loading.tsx";
-import { accountAddress, type RouteTo } from "../route.ts";
+import type { RouteTo } from "../route.ts";
 import { Search } from "../parts/search.tsx";
-import { asserterText, Identifier, Table, Time, Value } from "../parts/text.tsx";
+import { AccountLink, asserterText, Identifier, Table, Time } from "../parts/text.tsx";
 
 /** A customer, linked or not: its identities and purchases. */
 export const CustomerPage = ({ application, customer }: RouteTo<"customer">) => {
@@ -22,10 +22,7 @@ export const CustomerPage = ({ application, customer }: RouteTo<"customer">) => 
                 "Linked to no account."
               ) : (
                 <>
-                  Linked to account{" "}
-                  <a href={accountAddress(application, read.link.account)}>
-                    <Value>{read.link.account}</Value>
-                  </a>{" "}
+                  Linked to account <AccountLink application={application} account={read.link.account} />{" "}
                   since <Time at={read.link.linkedAt} /> by {asserterText(read.link.assertedBy)}.
                 </>
               )}

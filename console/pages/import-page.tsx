@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { readDifferences, readReport, searched, type Difference, type RunReport } from "./import-files.ts";
-import { accountAddress, type RouteTo } from "../route.ts";
-import { counted, Problem, Sentence, Table, Value } from "../parts/text.tsx";
+import type { RouteTo } from "../route.ts";
+import { AccountLink, counted, Problem, Sentence, Table, Value } from "../parts/text.tsx";
 
 const MOST_SHOWN = 200;
 
@@ -59,9 +59,7 @@ const Differences = ({
         rows={found
           .slice(0, MOST_SHOWN)
           .map(({ account, cause, store, product, state, other_service_gives_access: access, file, row }) => [
-            <a href={accountAddress(application, account)}>
-              <Value>{account}</Value>
-            </a>,
+            <AccountLink application={application} account={account} />,
             cause,
             store,
             product || "–",

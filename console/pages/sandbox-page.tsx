@@ -21,38 +21,29 @@ const PERIODS: readonly (readonly [duration: string, name: string])[] = [
   ["P1Y", "a year"],
 ];
 
+interface SandboxPart {
+  readonly sandbox: ConsoleSandbox;
+  readonly changed: () => void;
+}
+
 const Buy = ({
   sandbox,
-  application: { products, iosStore, androidStore },
+  application,
   account,
   changed,
-}: {
-  readonly sandbox: ConsoleSandbox;
-  readonly application: Answer<"application">;
-  readonly account: string;
-  readonly changed: () => void;
-}) => {
+}: SandboxPart & { readonly application: Answer<"application">; readonly account: string }) => {
   const [linked, setLinked] = useState<string | null>(null);
   const [chosen, choose] = useState(0);
-  const product = products[chosen];
+  const product = application.products[chosen];
   const { run, isBusy, outcome } = useRun(changed);
   const submit = submitting((field) => {
     if (product === undefined) return;
-    const { store, productIdentifier, basePlanIdentifier } = product;
     const buyer = field("account");
     run(async () => {
-      await buyAndLink(sandbox, {
-        store,
-        bundleIdentifier: iosStore[0]?.bundleIdentifier ?? "",
-        packageName: androidStore[0]?.packageName ?? "",
-        productIdentifier,
-        basePlanIdentifier: basePlanIdentifier ?? "monthly",
-        period: field("period"),
-        environment: field("environment") === "sandbox" ? "sandbox" : "production",
-        account: buyer,
-      });
+      const terms = { account: buyer, period: field("period"), environment: field("environment") };
+      await buyAndLink(sandbox, application, product, terms);
       setLinked(buyer);
-      return `${productIdentifier} is bought, and linked to account ${buyer}.`;
+      return `${product.productIdentifier} is bought, and linked to account ${buyer}.`;
     });
   });
   return (
@@ -67,7 +58,7 @@ const Buy = ({
           <label>
             Product
             <select name="product" onChange={({ currentTarget }) => choose(currentTarget.selectedIndex)}>
-              {products.map(({ store, productIdentifier, basePlanIdentifier }, index) => (
+              {application.products.map(({ store, productIdentifier, basePlanIdentifier }, index) => (
                 <option key={index}>
                   {spaced(productIdentifier, basePlanIdentifier)} ({store})
                 </option>
@@ -195,12 +186,17 @@ const MOVES: readonly (readonly [duration: string, name: string])[] = [
 ];
 
 /** The one clock of the service and of both stores. */
-const Clock = ({ sandbox, changed }: { readonly sandbox: ConsoleSandbox; readonly changed: () => void }) => {
+const Clock = ({ sandbox, changed }: SandboxPart) => {
   const loaded = useLoaded(useCallback(async () => readClock(sandbox), [sandbox]));
   const { run, isBusy, outcome } = useRun(() => {
     loaded.again();
     changed();
   });
+  const set = (clock: object, done: string): void =>
+    run(async () => {
+      await post(sandbox.clockPath, clock);
+      return done;
+    });
   return (
     <section aria-labelledby="clock">
       <h2 id="clock">The clock</h2>
@@ -218,12 +214,7 @@ const Clock = ({ sandbox, changed }: { readonly sandbox: ConsoleSandbox; readonl
             type="button"
             class="outline"
             disabled={isBusy}
-            onClick={() =>
-              run(async () => {
-                await post(sandbox.clockPath, { advance });
-                return `The clock is ${name} ahead.`;
-              })
-            }
+            onClick={() => set({ advance }, `The clock is ${name} ahead.`)}
           >
             Ahead {name}
           </button>
@@ -234,10 +225,7 @@ const Clock = ({ sandbox, changed }: { readonly sandbox: ConsoleSandbox; readonl
           disabled={isBusy}
           onClick={() =>
             confirm("Back to now, with every purchase and account forgotten?") &&
-            run(async () => {
-              await post(sandbox.clockPath, { reset: true });
-              return "Everything is as at the start.";
-            })
+            set({ reset: true }, "Everything is as at the start.")
           }
         >
           Reset everything
@@ -248,7 +236,6 @@ const Clock = ({ sandbox, changed }: { readonly sandbox: ConsoleSandbox; readonl
   );
 };
 
-/** The local run's stores and clock. */
 export const SandboxPage = ({
   sandbox,
   account,

@@ -1,8 +1,9 @@
 import * as z from "zod/mini";
 import { decodeJwt } from "jose";
 import type { ConsoleSandbox } from "../../operator/console/calls.ts";
-import { get, post } from "../server.ts";
+import { type Answer, get, post } from "../server.ts";
 
+/** What can happen to a purchase in each store, in words. */
 export const CHANGES = {
   "ios-store": {
     renew: "the next period is paid",
@@ -50,16 +51,14 @@ export const CHANGES = {
 
 type Store = keyof typeof CHANGES;
 
-/** Changes that need another product. */
-const WITH_PRODUCT: ReadonlySet<string> = new Set(["upgrade", "downgrade", "replace"]);
-
-export const needsProduct = (change: string): boolean => WITH_PRODUCT.has(change);
+/** Whether a change needs another product. */
+export const needsProduct = (change: string): boolean => ["upgrade", "downgrade", "replace"].includes(change);
 
 export const changesOf = (store: Store): readonly (readonly [change: string, words: string])[] =>
   Object.entries(CHANGES[store]);
 
 export interface SoldPurchase {
-  readonly store: "ios-store" | "android-store";
+  readonly store: Store;
   /** Path to change it at. */
   readonly path: string;
   readonly name: string;
@@ -81,7 +80,7 @@ const androidSold = z.object({
 
 /** @param sold products bought under each name */
 const purchasesOf = (
-  store: SoldPurchase["store"],
+  store: Store,
   prefix: string,
   sold: ReadonlyMap<string, readonly { readonly productId: string }[]>,
 ): readonly SoldPurchase[] =>
@@ -124,31 +123,28 @@ const personOf = async (account: string): Promise<string> => {
   return `7${new DataView(hash).getBigUint64(0).toString().padStart(20, "0").slice(-17)}`;
 };
 
-interface Wanted {
-  readonly store: SoldPurchase["store"];
-  /** The application's bundle and package. */
-  readonly bundleIdentifier: string;
-  readonly packageName: string;
-  readonly productIdentifier: string;
-  readonly basePlanIdentifier: string;
-  /** Duration of a subscription's period; empty: it is bought once. */
-  readonly period: string;
-  readonly environment: "production" | "sandbox";
-  readonly account: string;
-}
+type Application = Answer<"application">;
+type Product = Application["products"][number];
+
+/** `period` empty: it is bought once. */
+type Terms = Readonly<Record<"account" | "period" | "environment", string>>;
 
 /** Buys in the store; resolves with the request that links it. */
-const buy = async ({ iosStorePath, androidStorePath }: ConsoleSandbox, wanted: Wanted): Promise<unknown> => {
-  const { bundleIdentifier, packageName, productIdentifier, basePlanIdentifier, period } = wanted;
-  const { environment, account: applicationAccountIdentifier } = wanted;
-  if (wanted.store === "ios-store")
+const buy = async (
+  { iosStorePath, androidStorePath }: ConsoleSandbox,
+  { iosStore, androidStore }: Application,
+  { store, productIdentifier, basePlanIdentifier }: Product,
+  { account: applicationAccountIdentifier, period, environment }: Terms,
+): Promise<unknown> => {
+  if (store === "ios-store")
     return post(`${iosStorePath}/purchases`, {
-      bundleIdentifier,
+      bundleIdentifier: iosStore[0]?.bundleIdentifier,
       environment,
-      appTransactionIdentifier: await personOf(wanted.account),
+      appTransactionIdentifier: await personOf(applicationAccountIdentifier),
       applicationAccountIdentifier,
       transactions: [{ productIdentifier, ...(period === "" ? { type: "Non-Consumable" } : { period }) }],
     });
+  const packageName = androidStore[0]?.packageName;
   const product =
     period === ""
       ? { packageName, productKind: "one_time_product", productIdentifier }
@@ -156,14 +152,19 @@ const buy = async ({ iosStorePath, androidStorePath }: ConsoleSandbox, wanted: W
   const sold = await post(`${androidStorePath}/purchases`, {
     ...product,
     productIdentifier,
-    ...(period !== "" && { basePlanIdentifier, period }),
+    ...(period !== "" && { basePlanIdentifier: basePlanIdentifier ?? "monthly", period }),
   });
   const { purchaseToken } = z.object({ purchaseToken: z.string() }).parse(sold);
   return { ...product, purchaseToken, applicationAccountIdentifier };
 };
 
-export const buyAndLink = async (sandbox: ConsoleSandbox, wanted: Wanted): Promise<unknown> =>
-  post(`/v1/customers/${wanted.store}/link`, await buy(sandbox, wanted), {
+export const buyAndLink = async (
+  sandbox: ConsoleSandbox,
+  application: Application,
+  product: Product,
+  terms: Terms,
+): Promise<unknown> =>
+  post(`/v1/customers/${product.store}/link`, await buy(sandbox, application, product, terms), {
     Authorization: `Bearer ${sandbox.apiKey}`,
   });
 

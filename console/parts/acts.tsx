@@ -6,7 +6,7 @@ import { Problem, Sentence } from "./text.tsx";
 
 type Act = ActRequest["act"];
 
-/** A field that an act needs beside what the page knows: the argument or option of its name. */
+/** An argument or option, by its name, that the page does not know. */
 interface Field {
   readonly name: string;
   readonly label: string;
@@ -36,23 +36,6 @@ type Step =
   | { readonly at: "done"; readonly lines: readonly string[] };
 
 const LEAVE = { filling: "Cancel", asked: "No, change nothing", done: "Close" } as const;
-
-const Fields = ({ fields }: { readonly fields: readonly Field[] }) => (
-  <>
-    {fields.map(({ name, label, isRequired = false, placeholder = "", value = "" }) => (
-      <label key={name}>
-        {label}
-        <input
-          name={name}
-          required={isRequired}
-          placeholder={placeholder}
-          defaultValue={value}
-          autoComplete="off"
-        />
-      </label>
-    ))}
-  </>
-);
 
 /** Steps of an act: it is filled in, asked about as on the command line, and done. */
 const useAct = (offer: Offer, fields: readonly Field[]) => {
@@ -109,7 +92,18 @@ const ActDialog = ({
             <>
               <p>{offer.about}</p>
               {step.error !== null && <Problem>{step.error}</Problem>}
-              <Fields fields={fields} />
+              {fields.map(({ name, label, isRequired = false, placeholder = "", value = "" }) => (
+                <label key={name}>
+                  {label}
+                  <input
+                    name={name}
+                    required={isRequired}
+                    placeholder={placeholder}
+                    defaultValue={value}
+                    autoComplete="off"
+                  />
+                </label>
+              ))}
             </>
           )}
           {step.at === "asked" && (

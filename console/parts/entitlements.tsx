@@ -1,5 +1,5 @@
 import type { Answer } from "../server.ts";
-import { Sentence, spaced, statusText, Time, Value } from "./text.tsx";
+import { Sentences, spaced, statusText, Time, Value } from "./text.tsx";
 
 type Account = Answer<"account">;
 type Entitlement = Account["entitlements"][number];
@@ -130,13 +130,7 @@ export const GrantsNothing = ({ account }: { readonly account: Account }) => {
   return once.length === 0 ? null : (
     <details open={once.length <= SHOWN_AT_ONCE}>
       <summary>What grants nothing, and why ({once.length})</summary>
-      <ul>
-        {once.map((sentence) => (
-          <li key={sentence}>
-            <Sentence>{sentence}</Sentence>
-          </li>
-        ))}
-      </ul>
+      <Sentences>{once}</Sentences>
     </details>
   );
 };

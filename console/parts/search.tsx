@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { accountAddress, addressOf, go } from "../route.ts";
 import { call, sentenceOf, type Answer } from "../server.ts";
 import { submitting } from "./loading.tsx";
-import { Identifier, Problem, Value } from "./text.tsx";
+import { AccountLink, CustomerLink, Identifier, Problem } from "./text.tsx";
 
 const NOBODY =
   "Nothing has this identifier: no account with customers, no customer, no original transaction id, app transaction id, purchase token or key of a purchase.";
@@ -22,26 +22,18 @@ const Found = ({
     <ul role="status">
       {account !== null && (
         <li>
-          Account{" "}
-          <a href={accountAddress(application, account)}>
-            <Value>{account}</Value>
-          </a>
+          Account <AccountLink application={application} account={account} />
         </li>
       )}
       {customers.map(({ customerIdentifier, account: linked }) => (
         <li key={customerIdentifier}>
-          Customer{" "}
-          <a href={addressOf({ page: "customer", application, customer: customerIdentifier })}>
-            {customerIdentifier}
-          </a>
+          Customer <CustomerLink application={application} customer={customerIdentifier} />
           {linked === null ? (
             ", linked to no account"
           ) : (
             <>
               {" of account "}
-              <a href={accountAddress(application, linked)}>
-                <Value>{linked}</Value>
-              </a>
+              <AccountLink application={application} account={linked} />
             </>
           )}
         </li>

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { accountAddress, addressOf } from "../route.ts";
 import type { Answer } from "../server.ts";
 
 /** Times are UTC, as the service answers and stores them. */
@@ -48,6 +49,16 @@ export const Sentence = ({ children }: { readonly children: string }) => (
   </bdi>
 );
 
+export const Sentences = ({ children }: { readonly children: readonly string[] }) => (
+  <ul>
+    {children.map((sentence) => (
+      <li key={sentence}>
+        <Sentence>{sentence}</Sentence>
+      </li>
+    ))}
+  </ul>
+);
+
 export const Problem = ({ children }: { readonly children: ComponentChildren }) => (
   <p role="alert" class="error">
     {children}
@@ -61,6 +72,24 @@ export const Identifier = ({ children }: { readonly children: string }) => (
   <code>
     <bdi>{children}</bdi>
   </code>
+);
+
+export const AccountLink = ({
+  application,
+  account,
+}: Readonly<Record<"application" | "account", string>>) => (
+  <a href={accountAddress(application, account)}>
+    <Value>{account}</Value>
+  </a>
+);
+
+export const CustomerLink = ({
+  application,
+  customer,
+}: Readonly<Record<"application" | "customer", string>>) => (
+  <a href={addressOf({ page: "customer", application, customer })}>
+    <Identifier>{customer}</Identifier>
+  </a>
 );
 
 /** The parts that there are, with spaces between them. */

@@ -96,7 +96,7 @@ export const unlinkAccount = command({
     for (const { customerIdentifier: customer } of claimed) {
       const expected = { account, assertedBy: "client" } as const;
       const { identifier } = application;
-      const done = await unlinkCustomer(session.operations, identifier, customer, authority, { expected });
+      const done = await unlinkCustomer(session, identifier, customer, authority, { expected });
       // A credential has confirmed the link in the meantime: it stays.
       if (done?.outcome !== "unlinked") continue;
       unlinked.push(customer);
@@ -118,7 +118,6 @@ export const eraseAccount = command({
   takes,
   options: DESTRUCTIVE,
   run: async ({ session, application, account, options, confirm, progress }) => {
-    const { operations } = session;
     const { identifier, name } = application;
     const authority = await authorityOf(session, options);
     const { customers } = await loadAccountReport(session, application, account, session.moment);
@@ -131,7 +130,7 @@ export const eraseAccount = command({
     for (const { customerIdentifier: customer } of customers) {
       // After an interrupted erasure the account no longer lists the customer; this line names it, to complete it.
       progress(`erasing customer ${customer}`);
-      const done = await eraseCustomer(operations, identifier, customer, authority, () => undefined, {
+      const done = await eraseCustomer(session, identifier, customer, authority, () => undefined, {
         account,
       });
       // The customer has left the account since the report.
@@ -139,7 +138,7 @@ export const eraseAccount = command({
       erased.push(customer);
       progress(`erased ${erased.length} of ${counted(customers.length, "customer")}`);
     }
-    const requests = await forgetAccountRequests(operations, identifier, account, authority);
+    const requests = await forgetAccountRequests(session, identifier, account, authority);
     const deleted = requests === 0 ? "" : " Its pending store requests are deleted.";
     return {
       json: { applicationAccountIdentifier: account, erasedCustomers: erased },

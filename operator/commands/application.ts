@@ -24,13 +24,13 @@ export const listApplications = command({
   about: "list the applications of the table",
   takes: {},
   options: {},
-  run: async ({ session: { applications, table } }) => {
+  run: async ({ session: { applications, store } }) => {
     const listed = await applications.list();
     return {
       json: { applications: listed },
       text:
         listed.length === 0
-          ? `The table ${table.name} has no application.`
+          ? `The table ${store.name} has no application.`
           : listed.map(({ identifier, name }) => `${identifier}  ${name}`),
     };
   },
@@ -166,13 +166,13 @@ export const findApplicationOf = command({
   about: "find the application that has a bundle or a package",
   takes: { name: text("<name>", "an iOS-store bundle identifier or an Android-store package name") },
   options: {},
-  run: async ({ session: { applications, table }, name }) => {
+  run: async ({ session: { applications, store }, name }) => {
     const registrations = await applications.registrationsOf(
       STORES.map((store) => ({ store, bundleOrPackage: name })),
     );
     const [application, ...others] = new Set(registrations.map((registration) => registration.application));
     if (application === undefined)
-      throw new OperatorError(`No application in the table ${table.name} has the bundle or package ${name}.`);
+      throw new OperatorError(`No application in the table ${store.name} has the bundle or package ${name}.`);
     if (others.length > 0)
       throw new OperatorError(
         `Several applications have a bundle or package of that name: ${named(registrations)}.`,

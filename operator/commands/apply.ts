@@ -179,11 +179,8 @@ export const reproject = command({
     await recordAct(session, application, options, "reproject", {
       what: [`begun: the holdings of every customer are recomputed${interruptedText(options)}`],
     });
-    const { customers, changed } = await reprojectApplication(
-      session.operations,
-      application,
-      options,
-      (done) => progress(scanText(`${counted(done.customers, "customer")}, ${done.changed} changed`, done)),
+    const { customers, changed } = await reprojectApplication(session, application, options, (done) =>
+      progress(scanText(`${counted(done.customers, "customer")}, ${done.changed} changed`, done)),
     );
     return {
       json: { applicationIdentifier: application.identifier, customers, changed },
@@ -207,8 +204,8 @@ export const retell = command({
       what: [`begun: every account is looked at${interruptedText(options)}`],
     });
     const table: RetellTable = {
-      ...session.operations.table,
-      makeDue: (...due) => makeLooksDue(session.table, ...due),
+      ...session.table,
+      makeDue: (...due) => makeLooksDue(session.store, ...due),
     };
     const { accounts, until } = await retellApplication(table, identifier, options, session.now, (done) =>
       progress(scanText(counted(done.accounts, "account"), done)),

@@ -129,7 +129,7 @@ export const auditEntriesOf = async (
 ): Promise<readonly AuditRecord[]> => {
   const [acts, transfers] = await Promise.all([
     session.audit.of(identifier),
-    session.operations.table.transfersOf(identifier),
+    session.table.transfersOf(identifier),
   ]);
   return [...acts, ...transfers.map(transferEntry)].sort((a, b) => compare(a.moment, b.moment));
 };

@@ -175,13 +175,13 @@ export const readAccountIdentifier = (text: string): AccountId => {
 };
 
 export const findApplication = async (
-  { applications, table }: Session,
+  { applications, store }: Session,
   text: string,
 ): Promise<Application> => {
   const identifier = readApplicationIdentifier(text);
   const application = await applications.load(identifier);
   if (application === null)
-    throw new OperatorError(`There is no application ${identifier} in the table ${table.name}.`);
+    throw new OperatorError(`There is no application ${identifier} in the table ${store.name}.`);
   return application;
 };
 

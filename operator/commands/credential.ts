@@ -92,7 +92,7 @@ export const issueApiKey = command({
     const what = `API key ${keyIdentifier}: ${scopes.join(", ")}, expires ${expires}${label === null ? "" : `, ${label}`}`;
     const entry = await entryOf(session, options, "issue", { what: [what] });
     if ((await session.credentials.add(credential, entry)) === "application_not_found")
-      throw new OperatorError(`There is no application ${application} in the table ${session.table.name}.`);
+      throw new OperatorError(`There is no application ${application} in the table ${session.store.name}.`);
     return {
       json: {
         apiKey,
@@ -161,7 +161,7 @@ export const revokeCredential = command({
   },
   run: async ({ session, keyIdentifier, options }) => {
     const notFound = new OperatorError(
-      `There is no credential ${keyIdentifier}${options.application === null ? "" : " of that application"} in the table ${session.table.name}.`,
+      `There is no credential ${keyIdentifier}${options.application === null ? "" : " of that application"} in the table ${session.store.name}.`,
     );
     if (options.application !== null) {
       const credential = await session.credentials.find(keyIdentifier);

@@ -14,14 +14,14 @@ import { isoTime } from "../../lib/entitlements/time.ts";
 import type { CustomerId } from "../../lib/identifiers.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
-import { counted, type Lines, timeOrNull } from "../text/answer.ts";
+import { spanText } from "../text/account.ts";
+import { counted, type Lines } from "../text/answer.ts";
 import { askingJson, askingText } from "../text/asking.ts";
 import { authorityOf, DESTRUCTIVE, TOMBSTONE_DAYS } from "./audit.ts";
 import { APPLICATION, command, CUSTOMER, optional, readAccountIdentifier, text } from "./command.ts";
 
 const takes = { application: APPLICATION, customer: CUSTOMER };
 
-/** The report with each purchase's next store query. */
 export const customerReportJson = ({ purchases, asking, ...report }: CustomerReport) => ({
   ...report,
   purchases: purchases.map((purchase) => ({
@@ -60,10 +60,7 @@ export const showCustomer = command({
       `purchase ${referenceText(purchase)}${purchase.replacedBy === null ? "" : `, replaced by ${purchase.replacedBy}`}`,
       [
         ...askingText(purchase, asking.get(referenceText(purchase)), session.moment),
-        ...purchase.lines.map(
-          (line) =>
-            `${line.productIdentifier}  ${timeOrNull(line.startsAt) ?? "no start"} to ${timeOrNull(line.endsAt) ?? "no end"}  ${line.standing}`,
-        ),
+        ...purchase.lines.map((line) => `${line.productIdentifier}  ${spanText(line)}  ${line.standing}`),
       ],
     ];
     return {
@@ -147,7 +144,7 @@ export const unlinkCustomer = command({
     );
     const change = { to, expected: link };
     const { identifier } = application;
-    const done = await unlink(session.operations, identifier, customerIdentifier, authority, change);
+    const done = await unlink(session, identifier, customerIdentifier, authority, change);
     if (done?.outcome === "linked_otherwise")
       throw new OperatorError(
         `Nothing was changed: the link of customer ${customerIdentifier} has changed since you were asked. Look at it again.`,
@@ -184,7 +181,7 @@ export const eraseCustomer = command({
         ? `This completes the erasure of customer ${identifier} of ${application.name}, if any of it is left.`
         : `This erases customer ${customer.customerIdentifier} of ${application.name}, ${linkText(customer)}: ${contentsText({ purchases: customer.purchases.length, identities: customer.identities.length, aliases: customer.aliases.length })}. They are refused for ${TOMBSTONE_DAYS} days, unless a link with an API key brings them back.`,
     );
-    const erased = await erase(session.operations, application.identifier, identifier, authority, (sofar) =>
+    const erased = await erase(session, application.identifier, identifier, authority, (sofar) =>
       progress(
         `erased ${counted(sofar.purchases, "purchase")}, ${counted(sofar.identities, "identity", "identities")}`,
       ),

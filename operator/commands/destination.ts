@@ -14,8 +14,9 @@ import { isSuspended } from "../../lib/delivery/target.ts";
 import { overlapEnd } from "../../lib/delivery/webhook-secret.ts";
 import { type Instant, isoTime } from "../../lib/entitlements/time.ts";
 import type { QueueHealth } from "../../lib/queues/health.ts";
+import { createResendTable } from "../../lib/table/telling/delivery-queue.ts";
+import { createFeedTable } from "../../lib/table/telling/changes.ts";
 import { OperatorError } from "../operator-error.ts";
-import { resendingOn } from "../session.ts";
 import { counted, type Lines } from "../text/answer.ts";
 import { ACTING, entryOf, recordAct } from "./audit.ts";
 import {
@@ -236,7 +237,8 @@ export const resend = command({
       recordAct(session, application, options, "resend", {
         what: [`begun: destination ${name} gets what changed since ${options.since} once more`],
       });
-    const resending = { ...resendingOn(session.table, session.now), begin };
+    const { store, now } = session;
+    const resending = { feed: createFeedTable(store), table: createResendTable(store), now, begin };
     const { accounts, changes, cursor } = await resendChanges(resending, reference, start, (done) =>
       progress(progressText(done)),
     ).catch((error: unknown) => {

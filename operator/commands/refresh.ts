@@ -14,7 +14,6 @@ import { lastHeard } from "../../lib/entitlements/next-ask.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";
 import { type Instant, isoTime } from "../../lib/entitlements/time.ts";
 import { OperatorError } from "../operator-error.ts";
-import { refreshingOn } from "../session.ts";
 import { type Answer, counted, type Lines, timeOrNull } from "../text/answer.ts";
 import { notAskedText, pauseJson, pauseText } from "../text/asking.ts";
 import { ACTING, recordAct } from "./audit.ts";
@@ -158,8 +157,7 @@ export const refreshCustomer = command({
   takes: { application: APPLICATION, customer: CUSTOMER },
   options: { ...ACTING, wait: flag("--no-wait", "return once they are queued") },
   run: async ({ session, application, customer: identifier, options, progress }) => {
-    const refreshing = refreshingOn(session.table, session);
-    const queued = await queueCustomer(refreshing, application, identifier, async ({ identifier, link }) => {
+    const queued = await queueCustomer(session, application, identifier, async ({ identifier, link }) => {
       await recordAct(session, application, options, "refresh", {
         customer: identifier,
         accounts: link === null ? [] : [link.account],
@@ -171,7 +169,7 @@ export const refreshCustomer = command({
     if (options.wait && count > 0)
       progress(`queued ${counted(count, "purchase")}; waiting for the answers of the stores`);
     const longest = options.wait ? WAIT_MILLISECONDS : 0;
-    const refreshes = await awaitRefreshes(refreshing, application, queued.purchases, longest);
+    const refreshes = await awaitRefreshes(session, application, queued.purchases, longest);
     return presentRefresh(application, queued.customer, refreshes, session.now(), options);
   },
 });
@@ -213,11 +211,8 @@ export const refreshApplication = command({
     progress(`If this is interrupted, repeat it with --since ${isoTime(since)}`);
     const queuedText = (sofar: ApplicationRefresh): string =>
       `${counted(sofar.queued, "purchase")} queued, worked off in about ${remainingText(sofar, session.now())}`;
-    const done = await queueApplication(
-      refreshingOn(session.table, session),
-      application,
-      { since, only },
-      (sofar) => progress(`${counted(sofar.customers, "customer")}, ${queuedText(sofar)}`),
+    const done = await queueApplication(session, application, { since, only }, (sofar) =>
+      progress(`${counted(sofar.customers, "customer")}, ${queuedText(sofar)}`),
     );
     const { customers, alreadyQueued, recent, notAsked } = done;
     return {

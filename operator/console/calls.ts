@@ -75,8 +75,8 @@ const application = { application: text };
 
 /** Calls of the page by name. Each is a POST of its input to `api/<name>` below the page's path. */
 const CALLS = {
-  start: call(z.strictObject({}), async ({ table, applications }, _, sandbox) => ({
-    table: table.name,
+  start: call(z.strictObject({}), async ({ store, applications }, _, sandbox) => ({
+    table: store.name,
     applications: await applications.list(),
     sandbox,
   })),

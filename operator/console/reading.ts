@@ -15,8 +15,7 @@ import { credentialJson } from "../commands/credential.ts";
 import { customerReportJson, findReport } from "../commands/customer.ts";
 import { destinationJson } from "../commands/destination.ts";
 import type { Session } from "../session.ts";
-import { accountJson, countOf, type Page, requirePage } from "../text/account.ts";
-import { askingText } from "../text/asking.ts";
+import { accountJson, countOf, type Page, requirePage, purchaseLines, toldLines } from "../text/account.ts";
 import { explain } from "../text/explanation.ts";
 import { endingsOf, pictureOf } from "./history.ts";
 
@@ -104,6 +103,7 @@ export const readAccount = async (
   return {
     ...json,
     page: asked.page,
+    told: report.told && toldLines(report.told),
     entitlements: json.entitlements.map((entitlement) => ({
       ...entitlement,
       endings: endings.get(entitlement.identifier)?.slice(0, ENDINGS_OF_AN_ENTITLEMENT) ?? [],
@@ -114,7 +114,7 @@ export const readAccount = async (
         const reference = referenceText(purchase);
         return {
           ...purchase,
-          asking: askingText(purchase, asking.get(reference), moment),
+          sentences: purchaseLines(purchase, purchase.why, asking.get(reference), moment),
           lines: pictureOf(purchase, spansOf.get(reference) ?? [], asking.get(reference)),
         };
       }),

@@ -108,8 +108,7 @@ export const createConsole = (options: ConsoleOptions) => {
     const warnings: string[] = [];
     try {
       await requireTableFormat(connection.store);
-      const now = await connection.clock(effects.now);
-      const session = openSession(connection, { ...effects, now }, (line) => void warnings.push(line));
+      const session = await openSession(connection, effects, (line) => void warnings.push(line));
       const answered = await runCall(session, sandbox, name, parseJson(text));
       return sendJson(response, answered.status, { ...answered.body, warnings });
     } catch (error) {

@@ -80,10 +80,10 @@ const partsOf = (
   application: Application,
   { rate, environment: only, dryRun: isDryRun }: RunOptions,
 ) => {
-  const { customers, now, wait, operations } = session;
+  const { customers, now, wait } = session;
   const { stores, gates } = pacedStores(storesOn(session), { now, wait }, rate);
   const store = {
-    ...operations,
+    ...session,
     table: customers,
     newCustomerIdentifier: () => customerId(uuid()),
     androidStore: stores.androidStore,
@@ -178,7 +178,7 @@ export const runFiles = command({
       {
         import: 1,
         application: application.identifier,
-        table: session.table.name,
+        table: session.store.name,
         isDryRun,
         environment,
         run: uuid(),

@@ -3,20 +3,16 @@ import type {
   ReportedCustomer,
   ToldReport,
 } from "../../lib/administration/reports/account-report.ts";
+import type { Asking } from "../../lib/administration/reports/asking.ts";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
-import { type Purchase, referenceText } from "../../lib/entitlements/purchase.ts";
+import { type Line, type Purchase, referenceText } from "../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../lib/entitlements/renewal.ts";
 import { type Instant, isoTime } from "../../lib/entitlements/time.ts";
 import type { Terms } from "../../lib/entitlements/timeline.ts";
 import { OperatorError } from "../operator-error.ts";
 import { type Answer, columns, counted, type Lines, timeOrNull } from "./answer.ts";
 import { askingJson, askingText } from "./asking.ts";
-import {
-  explain,
-  type ExplainedCustomer,
-  type ExplainedLine,
-  type ExplainedPurchase,
-} from "./explanation.ts";
+import { explain, type ExplainedCustomer, type ExplainedPurchase } from "./explanation.ts";
 
 export interface Page {
   /** From 1 on. */
@@ -40,11 +36,9 @@ export const requirePage = (page: Page, total: number): void => {
     throw new OperatorError(`There is no page ${page.number}: it has ${counted(pages, "page")}.`);
 };
 
-/** Whether the page holds the item with this index, from 0 on. */
-const isOnPage = ({ number, size }: Page, index: number): boolean =>
-  number === 1 ? index < size : index >= (number - 1) * size && index < number * size;
+/** @param index from 0 on */
+const isOnPage = ({ number, size }: Page, index: number): boolean => Math.floor(index / size) === number - 1;
 
-/** Range of the purchases on the page; false if it has all. */
 const pageText = (page: Page, total: number): string | false => {
   const pages = pagesOf(page, total);
   const first = (page.number - 1) * page.size + 1;
@@ -53,7 +47,7 @@ const pageText = (page: Page, total: number): string | false => {
   return pages > 1 && `Purchases ${first} to ${last} of ${total}${next}`;
 };
 
-/** An account's told report as JSON; null: its application tells no changes. */
+/** Null: the application tells no changes. */
 export const toldJson = (told: ToldReport | null) =>
   told && {
     version: told.last?.version ?? 0,
@@ -93,19 +87,23 @@ const lookText = ({ lookDueSince, nextLookAt }: ToldReport): string =>
       ? "looked at again when something changes it"
       : `looked at again at ${isoTime(nextLookAt)}, or when something changes it`;
 
-const toldText = (told: ToldReport | null): readonly Lines[] =>
-  told === null ? [] : ["Told", [lastText(told), ...told.destinations.map(destinationText), lookText(told)]];
+export const toldLines = (told: ToldReport): readonly string[] => [
+  lastText(told),
+  ...told.destinations.map(destinationText),
+  lookText(told),
+];
 
-const lineJson = ({ line, ...explained }: ExplainedLine) => ({ ...line, ...explained });
-
-const purchaseJson = ({ asking }: ReportedCustomer, { purchase, why, lines }: ExplainedPurchase) => ({
-  ...purchase,
-  verifiedAt: verifiedBy(purchase)?.[0] ?? null,
-  verifiedBy: verifiedBy(purchase)?.[1] ?? null,
-  ...askingJson(asking.get(referenceText(purchase))),
-  why,
-  lines: lines.map(lineJson),
-});
+const purchaseJson = ({ asking }: ReportedCustomer, { purchase, why, lines }: ExplainedPurchase) => {
+  const [verifiedAt, by] = verifiedBy(purchase) ?? [null, null];
+  return {
+    ...purchase,
+    verifiedAt,
+    verifiedBy: by,
+    ...askingJson(asking.get(referenceText(purchase))),
+    why,
+    lines: lines.map(({ line, ...explained }) => ({ ...line, ...explained })),
+  };
+};
 
 const customerJson = ({ customer, purchases }: ExplainedCustomer) => ({
   customerIdentifier: customer.customerIdentifier,
@@ -116,16 +114,15 @@ const customerJson = ({ customer, purchases }: ExplainedCustomer) => ({
   purchases: purchases.map((one) => purchaseJson(customer, one)),
 });
 
-const spanText = ({ line }: ExplainedLine): string =>
-  `${timeOrNull(line.startsAt) ?? "no start"} to ${timeOrNull(line.endsAt) ?? "no end"}`;
+export const spanText = ({ startsAt, endsAt }: Pick<Line, "startsAt" | "endsAt">): string =>
+  `${timeOrNull(startsAt) ?? "no start"} to ${timeOrNull(endsAt) ?? "no end"}`;
 
-const lineText = (explained: ExplainedLine): readonly Lines[] => {
-  const { productIdentifier, basePlanIdentifier, standing } = explained.line;
-  const product = [productIdentifier, basePlanIdentifier].filter((part) => part !== null).join(" ");
-  return [`${product}  ${spanText(explained)}  ${explained.status ?? standing}`, explained.why];
+const lineText = ({ line, status, why }: ExplainedPurchase["lines"][number]): readonly Lines[] => {
+  const product = [line.productIdentifier, line.basePlanIdentifier].filter((part) => part !== null).join(" ");
+  return [`${product}  ${spanText(line)}  ${status ?? line.standing}`, why];
 };
 
-/** Time and source of a purchase's last verification; null: it is only mentioned by another purchase. */
+/** Time and source of the last verification; null: another purchase only mentions it. */
 const verifiedBy = ({ store, verifiedAt, renewal }: Purchase): readonly [Instant, string] | null => {
   if (renewal !== null && renewal.signedAt > verifiedAt) return [renewal.signedAt, "a renewal info"];
   if (verifiedAt === 0) return null;
@@ -148,18 +145,25 @@ const renewalText = ({ willRenew, renewsInto, graceEndsAt, isInBillingRetry, sig
     .filter((part) => part !== false)
     .join(" ");
 
+/** What is known of a purchase as a whole, and when its store is asked. */
+export const purchaseLines = (
+  purchase: Pick<Purchase, "store" | "renewal">,
+  why: readonly string[],
+  asking: Asking | undefined,
+  moment: Instant,
+): readonly string[] => [
+  ...why,
+  ...(purchase.renewal === null ? [] : [renewalText(purchase.renewal)]),
+  ...askingText(purchase, asking, moment),
+];
+
 const purchaseText = (
   { asking }: ReportedCustomer,
   { purchase, why, lines }: ExplainedPurchase,
   moment: Instant,
 ): readonly Lines[] => [
   `${purchase.store} ${purchase.environment} purchase ${purchase.key}${verifiedText(purchase)}`,
-  [
-    ...why,
-    purchase.renewal !== null && renewalText(purchase.renewal),
-    ...askingText(purchase, asking.get(referenceText(purchase)), moment),
-    ...lines.flatMap(lineText),
-  ],
+  [...purchaseLines(purchase, why, asking.get(referenceText(purchase)), moment), ...lines.flatMap(lineText)],
 ];
 
 const customerText = ({ customer, purchases }: ExplainedCustomer, moment: Instant): readonly Lines[] => [
@@ -242,7 +246,7 @@ export const presentAccount = (
       `Account ${account} of ${application.name} (${application.identifier}) at ${isoTime(moment)}`,
       "Entitlements",
       entitlements.length === 0 ? ["none"] : columns(entitlements.map(entitlementRow)),
-      ...toldText(report.told),
+      ...(report.told === null ? [] : ["Told", toldLines(report.told)]),
       explained.length === 0 && "No customer is linked to it.",
       explained.length === 0 && "What operators have changed of it: application audit with --account.",
       pageText(pages.text, total),

@@ -1,5 +1,4 @@
 import { reportedHoldings, type ReportedCustomer } from "../../lib/administration/reports/account-report.ts";
-import type { Status } from "../../lib/contract/schemas.ts";
 import type { Catalog } from "../../lib/entitlements/catalog.ts";
 import { bestSpans, lastAccess, mayReturn } from "../../lib/entitlements/entitlements.ts";
 import {
@@ -13,15 +12,6 @@ import {
 import { eventName } from "../../lib/entitlements/join.ts";
 import { lineName, type Line, type Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-
-export interface ExplainedLine {
-  readonly line: Line;
-  /** Null if the line grants nothing. */
-  readonly status: Status | null;
-  /** End of access; null: no end, or the line grants nothing. */
-  readonly expiresAt: Instant | null;
-  readonly why: readonly string[];
-}
 
 const nameOf = ({ store, key }: Purchase): string => `${store} purchase ${key}`;
 
@@ -119,7 +109,8 @@ export const explain = (moment: Instant, customers: readonly ReportedCustomer[],
   const best = bestSpans(now);
   const timelines = Map.groupBy(timeline, ({ holding }) => holding);
 
-  const explainLine = (holding: Holding, line: Line): ExplainedLine => {
+  /** `status` null: the line grants nothing. `expiresAt` null: it has no end, or grants nothing. */
+  const explainLine = (holding: Holding, line: Line) => {
     const ofPurchase = timelines.get(holding) ?? [];
     const span = now.find((one) => one.holding === holding && lineName(one.line) === lineName(line));
     if (span === undefined) {

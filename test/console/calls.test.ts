@@ -44,7 +44,7 @@ test("an account is shown as endpoint 3 answers it, with why, and since when", a
   const [purchase] = answer.customers[0].purchases;
   const [row] = purchase.lines;
   expect(row.why[0]).toMatch(/^grants premium until /);
-  expect(purchase.asking[0]).toMatch(/^The App Store is not asked: /);
+  expect(purchase.sentences[0]).toMatch(/^The App Store is not asked: /);
   expect(row.bars.map(({ kind }: { kind: string }) => kind)).toEqual(["period"]);
   expect(Date.parse(row.bars[0].to) - Date.parse(row.bars[0].from)).toBe(30 * DAY);
   expect(row.marks).toEqual([{ at: row.verifiedAt, kind: "verified" }]);

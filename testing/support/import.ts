@@ -100,7 +100,7 @@ export const meteredRun = async (
   const connection = await connect(environment["TABLE_NAME"] ?? "", { ...process.env, ...environment });
   const counted = meter(connection.store.client);
   const effects = { now: Date.now, wait: pause, waitForIndex: async () => undefined };
-  const session = openSession(connection, effects, () => undefined);
+  const session = await openSession(connection, effects, () => undefined);
   try {
     await runFiles.run(
       { confirm: async () => undefined, progress: () => undefined, terminal: null },

@@ -5,7 +5,6 @@ import { createResendTable } from "../../../lib/table/telling/delivery-queue.ts"
 import { createFeedTable } from "../../../lib/table/telling/changes.ts";
 import { readChanges } from "../../../lib/telling/read-changes.ts";
 import { resendChanges, type Resent } from "../../../lib/administration/acts/destinations.ts";
-import { resendingOn } from "../../../operator/session.ts";
 import { byCredential, owned, refunded } from "../../../testing/support/world.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { anApplication, BACKEND, BUS, type ToldApplication, withOperator } from "../telling-world.ts";
@@ -100,12 +99,11 @@ describe("destination resend", () => {
 
   test("shows its progress, and where to go on after an interruption", async () => {
     const { application } = await told();
-    const whole = resendingOn(given.table, () => NOW);
-    const changesOf: typeof whole.feed.changesOf = (of, day, after) =>
-      whole.feed.changesOf(of, day, after, 2);
+    const feed = createFeedTable(given.table);
+    const changesOf: typeof feed.changesOf = (of, day, after) => feed.changesOf(of, day, after, 2);
     const seen: Resent[] = [];
     const stopped = resendChanges(
-      { ...whole, feed: { ...whole.feed, changesOf } },
+      { feed: { ...feed, changesOf }, table: createResendTable(given.table), now: () => NOW },
       application.reference(),
       { time: NOW },
       (done) => {

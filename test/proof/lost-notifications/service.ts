@@ -31,7 +31,6 @@ import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createAndroidStore } from "../../../lib/stores/android-store/android-store.ts";
 import { createAppStoreServer } from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
-import { refreshingOn } from "../../../operator/session.ts";
 import { checkInvariants } from "../../../testing/support/table/invariants.ts";
 import { createMemoryTable, type MemoryTable } from "../../../testing/support/table/memory-table.ts";
 import { createWorld, type World } from "../../../testing/support/world.ts";
@@ -174,7 +173,8 @@ export const createService = (stores: Stores, application: Application, fetch: t
     sweepNotifications: () => sweepIosStoreNotifications(composed.notificationSweep, soon()),
     /** `application refresh`: queues every purchase; the scheduled refresh asks. */
     queueAll: async (): Promise<void> => {
-      const refreshing = refreshingOn(table, { now, wait: atOnce });
+      const { operations, factStore } = world;
+      const refreshing = { ...operations, customers: factStore.table, queue: asks, now, wait: atOnce };
       await queueApplication(refreshing, application, { since: clock.now, only: null }, () => undefined);
     },
     /** Endpoint 3's entitlements at a moment; `lastVerifiedAt` is empty. */
