@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { build } from "esbuild";
-import { BUNDLING } from "../infra/bundling/bundled-code.ts";
-import { ENTRIES } from "../infra/bundling/entries.ts";
+import { BUNDLING, ENTRIES } from "../infra/bundling/bundled-code.ts";
 
 export const FUNCTIONS = [
   "authorize-credential",

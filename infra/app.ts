@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 import { App } from "aws-cdk-lib";
 import * as z from "zod";
 import type { ModuleOf } from "./bundling/bundled-code.ts";
-import { DataStack } from "./stacks/data-stack.ts";
 import { ParameterError, readParameters, readStages, stageOf } from "./read-parameters.ts";
+import { DataStack } from "./stacks/data-stack.ts";
 import { ServiceStack } from "./stacks/service-stack.ts";
 
 const PROJECT = new URL("../", import.meta.url);

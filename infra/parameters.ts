@@ -1,32 +1,134 @@
 import { readFileSync } from "node:fs";
+import { isIPv4, isIPv6 } from "node:net";
 import * as z from "zod";
-import type { EndpointName } from "../lib/contract/endpoints.ts";
-import {
-  functionParameters,
-  openRequestsPerAddress,
-  routeParameters,
-  type FunctionName,
-  type FunctionValues,
-  type Throttling,
-} from "./function-parameters.ts";
-import {
-  addressBlocks,
-  always,
-  byStage,
-  computed,
-  eventBuses,
-  flag,
-  key,
-  oneOf,
-  optional,
-  orNone,
-  stageName,
-  text,
-  units,
-  whole,
-  type Parameter,
-  type ValuesOf,
-} from "./parameter.ts";
+
+/** Values that decide the other defaults. */
+export interface Given {
+  readonly serviceName: string;
+  /** Whether the stage takes the defaults of `development`: it can be thrown away. */
+  readonly isDisposable: boolean;
+  readonly accountConcurrency: number | null;
+}
+
+/** A parameter of a deployment, and its row in docs/deploy.md. */
+export interface Parameter<Value> {
+  readonly schema: z.ZodType<Value>;
+  readonly defaultOf: (given: Given) => Value;
+  /** The default in the guide. */
+  readonly shown: string;
+  readonly meaning: string;
+}
+
+export type ValuesOf<Parameters extends Readonly<Record<string, Parameter<unknown>>>> = {
+  readonly [Name in keyof Parameters]: z.output<Parameters[Name]["schema"]>;
+};
+
+const shownOf = (value: unknown): string => {
+  if (typeof value === "number") return value < 10_000 ? String(value) : value.toLocaleString("en-US");
+  return typeof value === "object" ? "none" : `\`${String(value)}\``;
+};
+
+/** One default for every stage. */
+const always = <Value>(
+  schema: z.ZodType<Value>,
+  value: NoInfer<Value>,
+  meaning: string,
+): Parameter<Value> => ({ schema, defaultOf: () => value, shown: shownOf(value), meaning });
+
+/** A default for permanent stages, and one for disposable stages. */
+const byStage = <Value>(
+  schema: z.ZodType<Value>,
+  production: NoInfer<Value>,
+  development: NoInfer<Value>,
+  meaning: string,
+): Parameter<Value> => ({
+  schema,
+  defaultOf: ({ isDisposable }) => (isDisposable ? development : production),
+  shown: `${shownOf(production)}; ${shownOf(development)}`,
+  meaning,
+});
+
+/** A default that other parameters decide, with its text in the guide. */
+export const computed = <Value>(
+  schema: z.ZodType<Value>,
+  shown: string,
+  defaultOf: (given: Given) => NoInfer<Value>,
+  meaning: string,
+): Parameter<Value> => ({ schema, defaultOf, shown, meaning });
+
+// Values from the command line are strings.
+export const whole = (minimum: number, maximum: number): z.ZodType<number> =>
+  z
+    .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
+    .refine((value) => Number.isInteger(value) && value >= minimum && value <= maximum)
+    .meta({ expected: `a whole number from ${minimum} to ${maximum}` });
+
+export const flag: z.ZodType<boolean> = z
+  .union([z.boolean(), z.enum(["true", "false"]).transform((value) => value === "true")])
+  .meta({ expected: "true or false" });
+
+const oneOf = <const Value extends string>(...values: readonly Value[]): z.ZodType<Value> =>
+  z.enum(values).meta({ expected: values.join(" or ") });
+
+const text = (pattern: RegExp, expected: string): z.ZodType<string> =>
+  z.string().regex(pattern).meta({ expected });
+
+/** `none` clears a default. */
+export const orNone = <Value>(value: z.ZodType<Value>): z.ZodType<Value | null> =>
+  z
+    .union([z.literal(["none", null]).transform(() => null), value])
+    .meta({ expected: `${String(value.meta()?.["expected"])}, or none` });
+
+/** A parameter that every stage does without by default. */
+export const optional = <Value>(value: z.ZodType<Value>, meaning: string): Parameter<Value | null> =>
+  always(orNone(value), null, meaning);
+
+export const stageName = text(/^[a-z][a-z0-9-]{0,15}$/, "1 to 16 lower-case letters, digits and hyphens");
+export const eventBuses: z.ZodType<readonly string[]> = z
+  .string()
+  .transform((names) => names.split(","))
+  .pipe(z.array(z.string().regex(/^arn:aws[\w-]*:events:[\w-]+:\d{12}:event-bus\/[\w./-]+$/)))
+  .meta({ expected: "ARNs of event buses, with commas between them" });
+const key = text(/^arn:aws[\w-]*:kms:[\w-]+:\d{12}:key\/[\w-]+$/, "the ARN of a KMS key");
+const units = orNone(whole(1, 1_000_000));
+
+const BLOCKS_IN_A_SET = 10_000;
+
+/** In CIDR notation; null: neither an address nor a block. */
+const blockOf = (text: string): string | null => {
+  const [address = "", length, ...others] = text.split("/");
+  const longest = isIPv4(address) ? 32 : isIPv6(address) ? 128 : 0;
+  const bits = length === undefined ? longest : /^\d{1,3}$/.test(length) ? Number(length) : 0;
+  return others.length === 0 && bits >= 1 && bits <= longest ? `${address}/${bits}` : null;
+};
+
+const listed = z.union([
+  z.array(z.string()),
+  // From the command line.
+  z.string().transform((text) => text.split(/[\s,]+/).filter((part) => part !== "")),
+]);
+
+/** A list of addresses and blocks (CIDR) of both kinds. */
+export const addressBlocks: z.ZodType<readonly string[]> = listed
+  .refine((texts) => texts.length <= BLOCKS_IN_A_SET && texts.every((text) => blockOf(text) !== null))
+  .transform((texts) => [...new Set(texts.flatMap((text) => blockOf(text) ?? []))].sort())
+  .meta({ expected: "a list of addresses or blocks, such as 198.51.100.7,2001:db8::/32" });
+
+/** Executions that Lambda keeps for functions without a reservation. */
+export const UNRESERVED = 100;
+
+/** Whether half of the concurrency can be reserved. */
+export const isReservable = (accountConcurrency: number | null): accountConcurrency is number =>
+  accountConcurrency !== null && accountConcurrency >= 2 * UNRESERVED;
+
+/**
+ * Requests without an API key from one address in five minutes; null: unlimited. By the small limit an address has a
+ * twentieth of the rate of synchronizes, and a tenth of that of notifications.
+ */
+const openRequestsPerAddress = ({ isDisposable, accountConcurrency }: Given): number | null => {
+  if (isDisposable) return null;
+  return isReservable(accountConcurrency) ? 1000 : 300;
+};
 
 const packageFile = z.object({ version: z.string() });
 const packageVersion = (): string =>
@@ -152,34 +254,3 @@ export const PARAMETERS = {
     "sets the role with which API Gateway logs, of which an account and region has one; `false` if yours has one",
   ),
 } as const satisfies Readonly<Record<string, Parameter<unknown>>>;
-
-export interface DomainParameters {
-  readonly name: string;
-  /** In AWS Certificate Manager, in the region of the API. */
-  readonly certificateArn: string;
-  /** Route 53 zone that gets an alias record; null: the record is created elsewhere. */
-  readonly hostedZoneId: string | null;
-}
-
-/** From `-c <name>=<value>`, the context of `cdk.json`, or `stages.json`. */
-export interface Parameters extends ValuesOf<typeof PARAMETERS> {
-  /** `customer-entitlements`, with `-<stage>` appended unless that is `production`. */
-  readonly serviceName: string;
-  readonly functions: Readonly<Record<FunctionName, FunctionValues>>;
-  readonly throttling: Readonly<Record<EndpointName, Throttling>>;
-  readonly domain: DomainParameters | null;
-  /** A development stage has alarms only if somebody is to get them. */
-  readonly hasAlarms: boolean;
-  readonly hasFirewall: boolean;
-}
-
-/** Rows of the guide's table: name, default, meaning. */
-export const parameterRows = (): readonly (readonly [name: string, shown: string, meaning: string])[] => {
-  const ofFunctions = { ...routeParameters("readChanges"), ...functionParameters("readChanges") };
-  return [
-    ...Object.entries<Parameter<unknown>>(PARAMETERS),
-    ...Object.entries<Parameter<unknown>>(ofFunctions).map(
-      ([name, parameter]) => [`<function>.${name}`, parameter] as const,
-    ),
-  ].map(([name, { shown, meaning }]) => [`\`${name}\``, shown, meaning]);
-};

@@ -1,17 +1,45 @@
 import * as z from "zod";
+import type { EndpointName } from "../lib/contract/endpoints.ts";
 import {
   ENDPOINT_NAMES,
   FUNCTION_NAMES,
   functionParameters,
-  reservationProblem,
   routeParameters,
-} from "./function-parameters.ts";
-import { stageName, type Given, type Parameter } from "./parameter.ts";
-import { DEFAULT_STAGE, PARAMETERS, type Parameters } from "./parameters.ts";
+  type FunctionName,
+  type FunctionValues,
+  type Throttling,
+} from "./functions.ts";
+import {
+  DEFAULT_STAGE,
+  PARAMETERS,
+  stageName,
+  UNRESERVED,
+  type Given,
+  type Parameter,
+  type ValuesOf,
+} from "./parameters.ts";
 
 /** All problems with the parameters, in one message. */
 export class ParameterError extends Error {
   override readonly name = "ParameterError";
+}
+
+/** From `-c <name>=<value>`, the context of `cdk.json`, or `stages.json`. */
+export interface Parameters extends ValuesOf<typeof PARAMETERS> {
+  /** `customer-entitlements`, with `-<stage>` appended unless that is `production`. */
+  readonly serviceName: string;
+  readonly functions: Readonly<Record<FunctionName, FunctionValues>>;
+  readonly throttling: Readonly<Record<EndpointName, Throttling>>;
+  readonly domain: {
+    readonly name: string;
+    /** In AWS Certificate Manager, in the region of the API. */
+    readonly certificateArn: string;
+    /** Route 53 zone that gets an alias record; null: the record is created elsewhere. */
+    readonly hostedZoneId: string | null;
+  } | null;
+  /** A development stage has alarms only if somebody is to get them. */
+  readonly hasAlarms: boolean;
+  readonly hasFirewall: boolean;
 }
 
 type Values = Readonly<Record<string, unknown>>;
@@ -39,6 +67,17 @@ export const parameterNames = (): readonly string[] => [
   ),
 ];
 
+/** Rows of the guide's table: name, default, meaning. */
+export const parameterRows = (): readonly (readonly [name: string, shown: string, meaning: string])[] => {
+  const ofFunctions = { ...routeParameters("readChanges"), ...functionParameters("readChanges") };
+  return [
+    ...Object.entries<Parameter<unknown>>(PARAMETERS),
+    ...Object.entries<Parameter<unknown>>(ofFunctions).map(
+      ([name, parameter]) => [`<function>.${name}`, parameter] as const,
+    ),
+  ].map(([name, { shown, meaning }]) => [`\`${name}\``, shown, meaning]);
+};
+
 /** The value of a parameter, or else its default. */
 type Take = <Value>(name: string, parameter: Parameter<Value>, given: Given) => Value;
 
@@ -53,40 +92,40 @@ const takingFrom =
     return defaultOf(given);
   };
 
-const serviceNameOf = (stage: string): string =>
-  stage === DEFAULT_STAGE ? "customer-entitlements" : `customer-entitlements-${stage}`;
-
 /** Values that decide the other defaults. */
 const givenBy = (take: Take): Given => {
   const unknown = { serviceName: "", isDisposable: false, accountConcurrency: null };
   const stage = take("stage", PARAMETERS.stage, unknown);
   const presets = take("presets", PARAMETERS.presets, { ...unknown, isDisposable: stage === "development" });
   return {
-    serviceName: serviceNameOf(stage),
+    serviceName: stage === DEFAULT_STAGE ? "customer-entitlements" : `customer-entitlements-${stage}`,
     isDisposable: presets === "development",
     accountConcurrency: take("accountConcurrency", PARAMETERS.accountConcurrency, unknown),
   };
 };
 
-const conflictsIn = (parameters: Parameters): readonly string[] => {
+const conflictsIn = ({ functions, accountConcurrency, ...parameters }: Parameters): readonly string[] => {
   const { domainName, certificateArn, hostedZoneId, alarmTopicArn, alarmEmail } = parameters;
-  const hasDomain = [domainName, certificateArn, hostedZoneId].some((part) => part !== null);
-  const reserved = Object.values(parameters.functions).map(({ reservedConcurrency }) => reservedConcurrency);
-  const reservation = reservationProblem(reserved, parameters.accountConcurrency);
-  return [
-    ...(reservation === null ? [] : [reservation]),
-    ...(parameters.addressLimitLogs && !parameters.hasFirewall
-      ? [
-          "addressLimitLogs needs requestsPerAddress, synchronizesPerAddress, iosNotificationsFromAppleOnly or blockedAddresses: without them nothing is refused by address.",
-        ]
-      : []),
-    ...(hasDomain && parameters.domain === null ? ["domainName and certificateArn belong together."] : []),
-    ...(alarmTopicArn !== null && alarmEmail !== null
-      ? [
-          "alarmEmail and alarmTopicArn exclude each other: the e-mail address subscribes to a topic that the stack creates.",
-        ]
-      : []),
+  const reserved = Object.values(functions).reduce((sum, one) => sum + (one.reservedConcurrency ?? 0), 0);
+  const conflicts: readonly (readonly [isMet: boolean, problem: string])[] = [
+    [
+      accountConcurrency !== null && reserved > 0 && reserved + UNRESERVED > accountConcurrency,
+      `Reserved concurrency is ${reserved}, but Lambda must keep ${UNRESERVED} of ${accountConcurrency} unreserved. Lower a reservedConcurrency.`,
+    ],
+    [
+      parameters.addressLimitLogs && !parameters.hasFirewall,
+      "addressLimitLogs needs requestsPerAddress, synchronizesPerAddress, iosNotificationsFromAppleOnly or blockedAddresses: without them nothing is refused by address.",
+    ],
+    [
+      parameters.domain === null && (domainName ?? certificateArn ?? hostedZoneId) !== null,
+      "domainName and certificateArn belong together.",
+    ],
+    [
+      alarmTopicArn !== null && alarmEmail !== null,
+      "alarmEmail and alarmTopicArn exclude each other: the e-mail address subscribes to a topic that the stack creates.",
+    ],
   ];
+  return conflicts.flatMap(([isMet, problem]) => (isMet ? [problem] : []));
 };
 
 const read = (take: Take): Parameters => {

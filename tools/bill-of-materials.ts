@@ -2,8 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { buildSync } from "esbuild";
 import * as z from "zod";
-import { BUNDLING } from "../infra/bundling/bundled-code.ts";
-import { ENTRIES } from "../infra/bundling/entries.ts";
+import { BUNDLING, ENTRIES } from "../infra/bundling/bundled-code.ts";
 
 const component = z.looseObject({
   name: z.string(),

@@ -1,7 +1,6 @@
 import { SourceMap } from "node:module";
 import { buildSync } from "esbuild";
-import { BUNDLING } from "../infra/bundling/bundled-code.ts";
-import { ENTRIES } from "../infra/bundling/entries.ts";
+import { BUNDLING, ENTRIES } from "../infra/bundling/bundled-code.ts";
 
 /**
  * `npm run source-location -- <function> <line>:<column>`: maps a position in a function's `index.cjs`, as in the log's

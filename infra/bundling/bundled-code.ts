@@ -4,7 +4,19 @@ import { fileURLToPath } from "node:url";
 import { AssetHashType, DockerImage } from "aws-cdk-lib";
 import { Code, type AssetCode } from "aws-cdk-lib/aws-lambda";
 import { buildSync, type BuildOptions } from "esbuild";
-import { ENTRIES } from "./entries.ts";
+import { endpoints, functionName } from "../../lib/contract/endpoints.ts";
+import { SCHEDULED_FUNCTIONS } from "../functions.ts";
+
+/** Modules under `functions/` that export `handler`, by function name. */
+export const ENTRIES: Readonly<Record<string, string>> = {
+  "authorize-credential": "authorize-credential.ts",
+  ...Object.fromEntries([
+    ...Object.values(endpoints).map(({ function: name }) => [name, `endpoints/${name}.ts`]),
+    ...Object.keys(SCHEDULED_FUNCTIONS)
+      .map(functionName)
+      .map((name) => [name, `schedules/${name}.ts`]),
+  ]),
+};
 
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 /** The source folder that the CDK requires, and never reads. */

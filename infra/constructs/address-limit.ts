@@ -3,12 +3,11 @@ import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { CfnIPSet, CfnLoggingConfiguration, CfnWebACL, CfnWebACLAssociation } from "aws-cdk-lib/aws-wafv2";
 import { Construct } from "constructs";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
-import { ERRORS, type ErrorCode } from "../../lib/contract/errors.ts";
-import type { Parameters } from "../parameters.ts";
+import { errorBody, ERRORS, ServiceError, type ErrorCode } from "../../lib/contract/errors.ts";
+import type { Parameters } from "../read-parameters.ts";
 import { firewallMetric, PER_ADDRESS } from "../watch/service-metrics.ts";
-import { contractBody } from "./gateway-responses.ts";
 
-export interface AddressLimitProps extends Parameters {
+interface AddressLimitProps extends Parameters {
   readonly apiId: string;
   readonly stageName: string;
 }
@@ -65,7 +64,10 @@ const TOO_MANY = refusing("TOO_MANY_REQUESTS", [{ name: "Retry-After", value: St
 
 const bodiesOf = (...codes: readonly ErrorCode[]): Record<string, CfnWebACL.CustomResponseBodyProperty> =>
   Object.fromEntries(
-    codes.map((code) => [bodyKeyOf(code), { contentType: "APPLICATION_JSON", content: contractBody(code) }]),
+    codes.map((code) => {
+      const content = JSON.stringify(errorBody(new ServiceError(code)));
+      return [bodyKeyOf(code), { contentType: "APPLICATION_JSON", content }];
+    }),
   );
 
 interface Rule {

@@ -21,11 +21,11 @@ import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { ItemKind, TableAccess } from "../../lib/contract/table-access.ts";
 import { partitionPatterns } from "../../lib/table/keys.ts";
-import type { FunctionValues } from "../function-parameters.ts";
+import type { FunctionValues } from "../functions.ts";
 import { acceptFinding } from "./accept-finding.ts";
 import { exactly, secretReading, tableArn, tableKeyUse, type TableReference } from "./permissions.ts";
 
-export interface ServiceFunctionProps extends FunctionValues {
+interface ServiceFunctionProps extends FunctionValues {
   /** Bundle whose `index.cjs` exports `handler`. */
   readonly code: Code;
   readonly description: string;

@@ -14,7 +14,7 @@ import { Construct } from "constructs";
 import { masterSecretName } from "../../lib/delivery/webhook-secret.ts";
 import { TABLE } from "../../lib/table/keys.ts";
 import { acceptFinding } from "../constructs/accept-finding.ts";
-import type { Parameters } from "../parameters.ts";
+import type { Parameters } from "../read-parameters.ts";
 
 /** Parameter with the ARN of the table's stream, by which neither stack depends on a resource of the other. */
 export const streamParameter = (serviceName: string): string => `/${serviceName}/table-stream`;

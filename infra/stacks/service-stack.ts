@@ -7,18 +7,16 @@ import { masterSecretName } from "../../lib/delivery/webhook-secret.ts";
 import { LOOKS_SUFFIX, prefixes } from "../../lib/table/keys.ts";
 import { bundledCode, type ModuleOf } from "../bundling/bundled-code.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
-import { addOperatorPolicies } from "../constructs/operator-policies.ts";
-import type { TableReference } from "../constructs/permissions.ts";
+import { addOperatorPolicies, type TableReference } from "../constructs/permissions.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
-import type { FunctionName } from "../function-parameters.ts";
-import { AUTHORIZER, SCHEDULED_FUNCTIONS, type OtherFunction } from "../other-functions.ts";
-import type { Parameters } from "../parameters.ts";
+import { AUTHORIZER, SCHEDULED_FUNCTIONS, type FunctionName, type OtherFunction } from "../functions.ts";
+import type { Parameters } from "../read-parameters.ts";
 import { addMonthlyBudget, Alarms } from "../watch/alarms.ts";
 import { addHealthDashboard } from "../watch/health-dashboard.ts";
 import { ServiceMetrics } from "../watch/service-metrics.ts";
 import { streamParameter } from "./data-stack.ts";
 
-export interface ServiceStackProps extends StackProps {
+interface ServiceStackProps extends StackProps {
   readonly parameters: Parameters;
   readonly moduleOf: ModuleOf;
 }

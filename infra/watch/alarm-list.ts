@@ -9,7 +9,7 @@ import {
 import type { Construct } from "constructs";
 import { endpoints, functionName } from "../../lib/contract/endpoints.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../lib/duration.ts";
-import type { ScheduledFunctionName } from "../other-functions.ts";
+import type { ScheduledFunctionName } from "../functions.ts";
 import { PERIOD, sumOf, type MetricName, type ServiceMetrics } from "./service-metrics.ts";
 
 type MetricOf = (metrics: ServiceMetrics) => IMetric & {

@@ -7,7 +7,7 @@ import { Topic, type ITopic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { Construct } from "constructs";
 import { acceptFinding } from "../constructs/accept-finding.ts";
-import type { Parameters } from "../parameters.ts";
+import type { Parameters } from "../read-parameters.ts";
 import { ALARMS, type AlarmEntry } from "./alarm-list.ts";
 import type { ServiceMetrics } from "./service-metrics.ts";
 

@@ -7,7 +7,7 @@ export type MetricName = Exclude<keyof typeof METRICS, "namespace">;
 type DimensionName = Exclude<keyof typeof DIMENSIONS, "service">;
 type Dimensions = Readonly<Partial<Record<DimensionName, string>>>;
 
-export interface MetricSources {
+interface MetricSources {
   readonly serviceName: string;
   readonly stageName: string;
   readonly tableName: string;

@@ -1,7 +1,12 @@
 import { readFileSync } from "node:fs";
 import { endpoints, type EndpointName } from "../../lib/contract/endpoints.ts";
-import { parameterRows } from "../../infra/parameters.ts";
-import { ParameterError, parameterNames, readParameters, readStages } from "../../infra/read-parameters.ts";
+import {
+  ParameterError,
+  parameterNames,
+  parameterRows,
+  readParameters,
+  readStages,
+} from "../../infra/read-parameters.ts";
 
 /** Context values that the CDK adds itself. */
 const OF_THE_CDK = {

@@ -14,8 +14,7 @@ import {
 import { connect } from "../../infra/bundling/stand-ins/http2.ts";
 import { stringify } from "../../infra/bundling/stand-ins/qs.ts";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
-import { BUNDLING } from "../../infra/bundling/bundled-code.ts";
-import { ENTRIES } from "../../infra/bundling/entries.ts";
+import { BUNDLING, ENTRIES } from "../../infra/bundling/bundled-code.ts";
 
 const functions = Object.keys(ENTRIES);
 

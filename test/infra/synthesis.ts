@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { AUTHORIZER, SCHEDULED_FUNCTIONS, type OtherFunction } from "../../infra/other-functions.ts";
+import { AUTHORIZER, type OtherFunction, SCHEDULED_FUNCTIONS } from "../../infra/functions.ts";
 import { assemblyFolder, madeOnce } from "../../testing/support/local-gateway.ts";
 import { FUNCTIONS_APP } from "../local/functions/modules.ts";
 

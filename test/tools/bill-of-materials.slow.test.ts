@@ -1,7 +1,6 @@
 import { build } from "esbuild";
 import { billOfMaterials } from "../../tools/bill-of-materials.ts";
-import { BUNDLING } from "../../infra/bundling/bundled-code.ts";
-import { ENTRIES } from "../../infra/bundling/entries.ts";
+import { BUNDLING, ENTRIES } from "../../infra/bundling/bundled-code.ts";
 import { CHECKED, PERMISSIVE } from "./licences.ts";
 
 /** Packages of which something is in a function's bundle. */

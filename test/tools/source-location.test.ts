@@ -1,6 +1,5 @@
 import { buildSync } from "esbuild";
-import { BUNDLING } from "../../infra/bundling/bundled-code.ts";
-import { ENTRIES } from "../../infra/bundling/entries.ts";
+import { BUNDLING, ENTRIES } from "../../infra/bundling/bundled-code.ts";
 import { sourceLocation } from "../../tools/source-location.ts";
 
 test("a position in a function's bundle maps to its source", () => {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { SCHEDULED_FUNCTIONS } from "../../../infra/other-functions.ts";
+import { SCHEDULED_FUNCTIONS } from "../../../infra/functions.ts";
 import { DAY, HOUR } from "../../../lib/duration.ts";
 import { DEMO } from "../../../local/demo.ts";
 import { assemblyFolder, startWholeService } from "../../../testing/support/local-gateway.ts";

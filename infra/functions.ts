@@ -1,6 +1,7 @@
-import type { FloodLimits } from "../lib/contract/endpoints.ts";
+import { endpoints, type Endpoint, type EndpointName, type FloodLimits } from "../lib/contract/endpoints.ts";
 import type { Store } from "../lib/contract/schemas.ts";
 import { changesFacts, type TableAccess } from "../lib/contract/table-access.ts";
+import { computed, isReservable, optional, orNone, whole, type Given, type ValuesOf } from "./parameters.ts";
 
 /** A function that serves no endpoint; an endpoint's data has the same of its function. */
 export interface OtherFunction {
@@ -13,7 +14,7 @@ export interface OtherFunction {
 }
 
 /** A function that a schedule invokes. Its module under `functions/schedules/` has its name in kebab case. */
-export interface ScheduledFunction extends OtherFunction {
+interface ScheduledFunction extends OtherFunction {
   readonly everyMinutes: number;
   /** Construct of its schedule. docs/runbook.md names it. */
   readonly schedule: string;
@@ -127,3 +128,90 @@ export const SCHEDULED_FUNCTIONS = {
 } as const satisfies Record<string, ScheduledFunction>;
 
 export type ScheduledFunctionName = keyof typeof SCHEDULED_FUNCTIONS;
+
+export type FunctionName = "authorizeCredential" | EndpointName | ScheduledFunctionName;
+
+export const ENDPOINT_NAMES = Object.keys(endpoints) as EndpointName[];
+
+export const FUNCTION_NAMES: readonly FunctionName[] = [
+  "authorizeCredential",
+  ...ENDPOINT_NAMES,
+  ...(Object.keys(SCHEDULED_FUNCTIONS) as ScheduledFunctionName[]),
+];
+
+/** API Gateway's integration timeout is 29 seconds, and the authorizer's 30. */
+const LONGEST_REQUEST_SECONDS = 28;
+
+const LONGEST_RUN_SECONDS = 900;
+
+const isScheduled = (name: FunctionName): name is ScheduledFunctionName =>
+  Object.hasOwn(SCHEDULED_FUNCTIONS, name);
+
+const dataOf = (name: FunctionName) => {
+  if (name === "authorizeCredential") return AUTHORIZER;
+  return isScheduled(name) ? SCHEDULED_FUNCTIONS[name] : endpoints[name].defaults;
+};
+
+/** Limits of an endpoint that takes no API key; null: it takes one, or is no endpoint. */
+const floodLimitsOf = (name: string): FloodLimits | null => {
+  const endpoint = Object.entries<Endpoint>(endpoints).find(([other]) => other === name)?.[1];
+  return endpoint?.scope === null ? endpoint.floodLimits : null;
+};
+
+/** A request takes 30 ms, so by the small limits a lasting flood has one or two executions, for a moment eight. */
+const routeLimits = (
+  name: EndpointName,
+  { isDisposable, accountConcurrency }: Given,
+): Pick<FloodLimits, "requestsPerSecond" | "burst"> => {
+  if (isDisposable) return { requestsPerSecond: 10, burst: 20 };
+  return (isReservable(accountConcurrency) ? null : floodLimitsOf(name)) ?? endpoints[name].defaults;
+};
+
+/** Null: unlimited. Disposable stages leave the account's executions to the others. */
+const concurrencyLimit = (name: FunctionName, { isDisposable, accountConcurrency }: Given): number | null => {
+  const flood = name === "authorizeCredential" ? AUTHORIZER : floodLimitsOf(name);
+  return flood === null || isDisposable || !isReservable(accountConcurrency)
+    ? null
+    : Math.floor((accountConcurrency * flood.concurrencyPercent) / 100);
+};
+
+export const routeParameters = (name: EndpointName) => ({
+  rate: computed(
+    whole(1, 10_000),
+    "as the endpoint has; 10",
+    (given) => routeLimits(name, given).requestsPerSecond,
+    "requests a second; more get 429",
+  ),
+  burst: computed(
+    whole(1, 5000),
+    "as the endpoint has; 20",
+    (given) => routeLimits(name, given).burst,
+    "requests at once",
+  ),
+});
+
+export const functionParameters = (name: FunctionName) => ({
+  memory: computed(
+    whole(128, 10_240),
+    "1024; of schedules 512",
+    () => dataOf(name).memoryMegabytes,
+    "in MB ([memory](scale.md#memory))",
+  ),
+  timeout: computed(
+    whole(1, isScheduled(name) ? LONGEST_RUN_SECONDS : LONGEST_REQUEST_SECONDS),
+    "28; reads and keys 10; schedules 60 to 300",
+    () => dataOf(name).timeoutSeconds,
+    "in seconds",
+  ),
+  reservedConcurrency: computed(
+    orNone(whole(1, 10_000)),
+    "none",
+    (given) => concurrencyLimit(name, given),
+    "executions at a time: reserved, and never more",
+  ),
+  provisionedConcurrency: optional(whole(1, 10_000), "environments started in advance, billed by the hour"),
+});
+
+/** Requests per second, and at once. */
+export type Throttling = ValuesOf<ReturnType<typeof routeParameters>>;
+export type FunctionValues = ValuesOf<ReturnType<typeof functionParameters>>;
