@@ -39,7 +39,7 @@ module.exports = {
     only("lib/stores/android-store/", STORES),
     // The types of a store's key and credential, which an application's configuration holds.
     only("lib/applications/", [
-      "lib/stores/ios-store/server-api/server-token",
+      "lib/stores/ios-store/app-store-server",
       "lib/stores/android-store/credentials",
       "lib/entitlements/",
       "lib/contract/",

@@ -1,7 +1,8 @@
 import { type Consumption, Stopwatch, sum, meter } from "../testing/support/table/meter.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { IosStoreCustomers } from "../lib/customers/ios-store-customers.ts";
-import { createIosStoreVerifier, type IosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
+import { createNotificationVerifier } from "../lib/stores/ios-store/notification.ts";
+import { createIosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
 import { DEMO } from "../local/demo.ts";
 import { fingerprintOf } from "../sandbox/ios-store/signing.ts";
 import { watchChecks, aBundle } from "../testing/support/stores/ios-store.ts";
@@ -16,14 +17,19 @@ const DAY_PASS = "day_pass";
 /** Product that the catalog does not map. */
 export const COINS = "coins";
 
-const timed = (verifier: IosStoreVerifier, stopwatch: Stopwatch): IosStoreVerifier => ({
-  verifyAppTransaction: (...given) => stopwatch.during(() => verifier.verifyAppTransaction(...given)),
-  verifyTransaction: (...given) => stopwatch.during(() => verifier.verifyTransaction(...given)),
-  verifyTransactions: (...given) => stopwatch.during(() => verifier.verifyTransactions(...given)),
-  verifyRenewalInfos: (...given) => stopwatch.during(() => verifier.verifyRenewalInfos(...given)),
-  verifyNotification: (...given) => stopwatch.during(() => verifier.verifyNotification(...given)),
-  verifyNotificationParts: (...given) => stopwatch.during(() => verifier.verifyNotificationParts(...given)),
-});
+type Verify = (...given: never[]) => Promise<unknown>;
+
+/** The same verifier, whose functions are timed. */
+const timed = <Verifier extends Readonly<Record<keyof Verifier, Verify>>>(
+  verifier: Verifier,
+  stopwatch: Stopwatch,
+): Verifier =>
+  Object.fromEntries(
+    Object.entries<Verify>(verifier).map(([name, verify]) => [
+      name,
+      (...given: never[]) => stopwatch.during(() => verify(...given)),
+    ]),
+  ) as Verifier;
 
 /**
  * The iOS store's use cases on their own metered table, with the system clock. The application is in memory, as in a function
@@ -63,6 +69,7 @@ export const createMeteredWorld = async () => {
       verifier: timed(createIosStoreVerifier(checks), verifying),
       trustedRoots: new Set([fingerprintOf(chain.root)]),
     } satisfies IosStoreCustomers,
+    notificationVerifier: timed(createNotificationVerifier(checks), verifying),
     /** Signature checks of payloads so far; those of certificates are not counted. */
     signatureChecks: () => sum(Object.values(done)),
     remove: table.remove,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { masterSecretName } from "../lib/delivery/webhook-secret.ts";
-import { APPLE_ROOTS } from "../lib/stores/ios-store/signatures/trust.ts";
+import { APPLE_ROOTS } from "../lib/stores/ios-store/signatures/chain.ts";
 import { requireTableFormat, TableFormatError } from "../lib/table/dynamodb/table.ts";
 import { createLiveLines } from "../operator/console/server.ts";
 import type { Mount } from "../sandbox/routes.ts";

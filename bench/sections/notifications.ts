@@ -56,8 +56,8 @@ const receptionIn = ({ table }: MeteredWorld) => ({
 });
 
 export const notifiedIosStore = (world: MeteredWorld): NotifiedStore => {
-  const { customers, application, chain } = world;
-  const reception = { ...customers, ...receptionIn(world) };
+  const { customers, notificationVerifier, application, chain } = world;
+  const reception = { ...customers, notificationVerifier, ...receptionIn(world) };
   return {
     store: "ios-store",
     renew: async () => {

@@ -7,7 +7,8 @@ import { type IosStoreCustomers, linkIosStoreCustomer } from "../../lib/customer
 import { DAY, MINUTE, SECOND } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { applicationId } from "../../lib/identifiers.ts";
-import type { AppStoreServer, SignedFacts } from "../../lib/stores/ios-store/server-api/app-store-server.ts";
+import type { AppStoreServer } from "../../lib/stores/ios-store/app-store-server.ts";
+import type { SignedFacts } from "../../lib/stores/ios-store/server-answers.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";
 import {
   newDevice,

@@ -3,7 +3,7 @@ import { Environment, SignedDataVerifier } from "@apple/app-store-server-library
 import { compactVerify } from "jose";
 import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
-import type { Trust } from "../../lib/stores/ios-store/signatures/trust.ts";
+import type { Trust } from "../../lib/stores/ios-store/signatures/chain.ts";
 import { inTurn, ratio, type Side } from "../measure.ts";
 import {
   APPLE_ID,
@@ -90,7 +90,7 @@ export const measureVerification = async () => {
     APPLE_ID,
   );
   const ours = async ({ compact }: Sample) =>
-    require((await verifier.verifyTransaction(compact, trust, moment)).outcome === "verified");
+    require((await verifier.verifyTransactions([compact], trust, moment)).outcome === "verified");
   const withApples = ({ compact }: Sample) => apples.verifyAndDecodeTransaction(compact);
   const few = samples.slice(0, 20);
 

@@ -1,4 +1,4 @@
-import { APPLE_ROOTS } from "../../lib/stores/ios-store/signatures/trust.ts";
+import { APPLE_ROOTS } from "../../lib/stores/ios-store/signatures/chain.ts";
 import { optionalVariable } from "./configuration.ts";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 

@@ -11,7 +11,8 @@ import { count, time } from "./metrics.ts";
 import type { CustomerTable } from "../../lib/customers/storing/fact-store.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import type { AndroidStore } from "../../lib/stores/android-store/android-store.ts";
-import type { AppStoreServer } from "../../lib/stores/ios-store/server-api/app-store-server.ts";
+import type { AppStoreServer } from "../../lib/stores/ios-store/app-store-server.ts";
+import type { NotificationVerifier } from "../../lib/stores/ios-store/notification.ts";
 import type { IosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 
 interface Observations {
@@ -149,20 +150,31 @@ export const observedCustomerTable = (table: CustomerTable, observer?: Observer)
 type Verdict =
   { readonly outcome: "verified" } | { readonly outcome: "rejected"; readonly reason: Rejection };
 
-export const observedVerifier = (verifier: IosStoreVerifier, observer?: Observer): IosStoreVerifier => {
-  const seen = <Given extends readonly unknown[], Found extends Verdict>(
-    verify: (...given: Given) => Promise<Found>,
-  ) =>
+/** The same verification, whose refusals are also reported. */
+const refusals =
+  (observer?: Observer) =>
+  <Given extends readonly unknown[], Found extends Verdict>(verify: (...given: Given) => Promise<Found>) =>
     reporting(verify, (verdict) => {
       if (verdict.outcome === "rejected") observer?.verificationFailed(verdict.reason);
     });
+
+export const observedVerifier = (verifier: IosStoreVerifier, observer?: Observer): IosStoreVerifier => {
+  const seen = refusals(observer);
   return {
     verifyAppTransaction: seen(verifier.verifyAppTransaction),
-    verifyTransaction: seen(verifier.verifyTransaction),
     verifyTransactions: reporting(seen(verifier.verifyTransactions), (verdict) => {
       if (verdict.outcome === "verified") observer?.transactionsVerified(verdict.payload.length);
     }),
     verifyRenewalInfos: seen(verifier.verifyRenewalInfos),
+  };
+};
+
+export const observedNotifications = (
+  verifier: NotificationVerifier,
+  observer?: Observer,
+): NotificationVerifier => {
+  const seen = refusals(observer);
+  return {
     verifyNotification: seen(verifier.verifyNotification),
     verifyNotificationParts: seen(verifier.verifyNotificationParts),
   };

@@ -1,8 +1,9 @@
 import type { IosStoreCustomers } from "../../lib/customers/ios-store-customers.ts";
 import type { IosStoreReception, IosStoreSweep } from "../../lib/customers/receive-ios-store-notification.ts";
+import { createNotificationVerifier } from "../../lib/stores/ios-store/notification.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import type { AppleAccess } from "../environment/stores.ts";
-import { observedAppStore, observedVerifier } from "../observability/observe.ts";
+import { observedAppStore, observedNotifications, observedVerifier } from "../observability/observe.ts";
 import {
   askRunOf,
   directoryOf,
@@ -15,27 +16,32 @@ import {
 } from "./service.ts";
 import { askApple } from "../../lib/customers/asking/ask-apple.ts";
 import type { AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
-import {
-  type AppStoreServer,
-  createAppStoreServer,
-} from "../../lib/stores/ios-store/server-api/app-store-server.ts";
+import { type AppStoreServer, createAppStoreServer } from "../../lib/stores/ios-store/app-store-server.ts";
 import { createStoreRequestQueue } from "../../lib/table/telling/delivery-queue.ts";
 
 type IosStoreTrust = Pick<AppleAccess, "trustedRoots">;
 
+const portsOf = (configuration: ServiceConfiguration & IosStoreTrust) => ({
+  ...factStoreOf(configuration),
+  directory: directoryOf(configuration),
+  trustedRoots: configuration.trustedRoots,
+});
+
+const notificationVerifierOf = ({ observer }: ServiceConfiguration) =>
+  observedNotifications(createNotificationVerifier(), observer);
+
 export const composeIosStoreCustomers = (
   configuration: ServiceConfiguration & IosStoreTrust,
 ): IosStoreCustomers => ({
-  ...factStoreOf(configuration),
-  directory: directoryOf(configuration),
+  ...portsOf(configuration),
   verifier: observedVerifier(createIosStoreVerifier(), configuration.observer),
-  trustedRoots: configuration.trustedRoots,
 });
 
 export const composeIosStoreReception = (
   configuration: ServiceConfiguration & IosStoreTrust & NotificationLogging,
 ): IosStoreReception => ({
-  ...composeIosStoreCustomers(configuration),
+  ...portsOf(configuration),
+  notificationVerifier: notificationVerifierOf(configuration),
   ...notificationsOf(configuration),
   onReceived: (received) => configuration.observer?.notificationReceived("ios-store", received),
 });
@@ -66,7 +72,8 @@ export const composeIosStoreRefresh = (configuration: Upkeep & AppleAccess): Ask
 
 /** Undelivered notifications are not noted as received, so that the watch still sees the silence. */
 export const composeIosStoreSweep = (configuration: Upkeep & AppleAccess): IosStoreSweep => ({
-  ...composeIosStoreCustomers(configuration),
+  ...portsOf(configuration),
+  notificationVerifier: notificationVerifierOf(configuration),
   ...sweepRunOf(configuration),
   appStore: appStoreOf(configuration),
   note: async () => undefined,

@@ -10,13 +10,10 @@ import type {
 import type { Instant } from "../entitlements/time.ts";
 import { accountId, type ApplicationId } from "../identifiers.ts";
 import { disagreement, type Agreeing } from "../stores/ios-store/agreement.ts";
-import {
-  checkAppTransactionClaims,
-  selfSignedBundle,
-  type AppTransaction,
-} from "../stores/ios-store/app-transaction.ts";
+import type { AppTransaction } from "../stores/ios-store/payloads.ts";
+import { checkAppTransactionClaims, selfSignedBundle } from "../stores/ios-store/agreement.ts";
 import { distinctJws } from "../stores/ios-store/signatures/jws.ts";
-import type { Trust } from "../stores/ios-store/signatures/trust.ts";
+import type { Trust } from "../stores/ios-store/signatures/chain.ts";
 import type { IosStoreVerifier, VerifyAll } from "../stores/ios-store/verifier.ts";
 import {
   applicationOfCredential,

@@ -9,10 +9,15 @@ import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { IosStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
-import { checkAppTransactionClaims } from "../stores/ios-store/app-transaction.ts";
-import { questionIn, type Notification, type NotificationParts } from "../stores/ios-store/notification.ts";
+import { checkAppTransactionClaims } from "../stores/ios-store/agreement.ts";
+import {
+  questionIn,
+  type Notification,
+  type NotificationParts,
+  type NotificationVerifier,
+} from "../stores/ios-store/notification.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../stores/ios-store/purchases.ts";
-import type { AppStoreServer } from "../stores/ios-store/server-api/app-store-server.ts";
+import type { AppStoreServer } from "../stores/ios-store/app-store-server.ts";
 import { isForgery } from "../stores/ios-store/signatures/verdict.ts";
 import { applicationOfStore, iosStoreConfigurationOf } from "./application-of.ts";
 import { appStoreTrust, type IosStoreCustomers } from "./ios-store-customers.ts";
@@ -27,7 +32,8 @@ import { storeFacts } from "./storing/store-facts.ts";
 import { iosStoreFacts, type VerifiedFacts } from "./storing/verified-facts.ts";
 import { sweepApplications, type ReadPeriod, type SweepReport, type SweepRun } from "./sweep.ts";
 
-export interface IosStoreReception extends IosStoreCustomers, Reception {
+export interface IosStoreReception extends Omit<IosStoreCustomers, "verifier">, Reception {
+  readonly notificationVerifier: NotificationVerifier;
   /** Queues the notification, as it came, for the service that takes the bundle's. Unset: none does. */
   readonly forward?: (application: ApplicationId, bundleIdentifier: string) => Promise<void>;
 }
@@ -81,14 +87,18 @@ const forward = async ({ ports, application, configuration }: NotificationContex
 
 const use = async (context: NotificationContext): Promise<NotificationUse> => {
   const { ports, application, notification, moment } = context;
-  const parts = await ports.verifier.verifyNotificationParts(notification, appStoreTrust(ports), moment);
+  const parts = await ports.notificationVerifier.verifyNotificationParts(
+    notification,
+    appStoreTrust(ports),
+    moment,
+  );
   if (parts.outcome === "rejected") throw invalidNotification();
   await forward(context);
   const facts = factsOf(context, parts.payload);
   // Facts that contradict each other's owners went to the owner of each.
   const stored = facts === null ? "UNUSED" : await storeNotified(storeFacts(ports, application, facts, null));
   const isPassedOn = await passOnQuestion(context, parts.payload);
-  if (parts.payload.notUnderstood.length > 0) return "PARTLY_UNDERSTOOD";
+  if (parts.payload.isPartlyUnderstood) return "PARTLY_UNDERSTOOD";
   return isPassedOn ? "STORED" : stored;
 };
 
@@ -126,7 +136,11 @@ export const receiveIosStoreNotification = async (
 ): Promise<NotificationResponse> => {
   const failed = (type: string | null) => failNotification(ports, ANSWERED, type);
   const moment = ports.now();
-  const verdict = await ports.verifier.verifyNotification(signedPayload, appStoreTrust(ports), moment);
+  const verdict = await ports.notificationVerifier.verifyNotification(
+    signedPayload,
+    appStoreTrust(ports),
+    moment,
+  );
   if (verdict.outcome === "rejected") {
     if (!isForgery(verdict.reason)) return failed(null)(invalidNotification());
     ports.onReceived({ outcome: "FORGED", type: null });

@@ -12,8 +12,8 @@ import type { Application } from "../../lib/applications/application.ts";
 import { accountId, customerId, type AccountId } from "../../lib/identifiers.ts";
 import { createAndroidStore } from "../../lib/stores/android-store/android-store.ts";
 import { createAndroidOrders } from "../../lib/stores/android-store/orders.ts";
-import { createAppStoreServer } from "../../lib/stores/ios-store/server-api/app-store-server.ts";
-import { APPLE_ROOTS } from "../../lib/stores/ios-store/signatures/trust.ts";
+import { createAppStoreServer } from "../../lib/stores/ios-store/app-store-server.ts";
+import { APPLE_ROOTS } from "../../lib/stores/ios-store/signatures/chain.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { ACTING, authorityOf, record } from "../commands/audit.ts";
 import {

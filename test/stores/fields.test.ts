@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { oneTimeProductAnswer, subscriptionAnswer } from "../../lib/stores/android-store/answers.ts";
-import { appTransactionKind } from "../../lib/stores/ios-store/app-transaction.ts";
-import { renewalInfoKind } from "../../lib/stores/ios-store/renewal-info.ts";
-import type { PayloadKind } from "../../lib/stores/ios-store/signatures/signed-payload.ts";
-import { transactionKind } from "../../lib/stores/ios-store/transaction.ts";
+import {
+  appTransactionKind,
+  renewalInfoKind,
+  transactionKind,
+  type PayloadKind,
+} from "../../lib/stores/ios-store/payloads.ts";
 
 /**
  * Every field of the stores' own types is read, or is in `IGNORED`. A new version of Apple's library or of Google's client

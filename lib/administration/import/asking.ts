@@ -12,14 +12,11 @@ import type { PurchaseReference } from "../../entitlements/purchase.ts";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
 import type { AndroidOrder, AndroidOrders } from "../../stores/android-store/orders.ts";
 import { provenPurchaseOf, selecting } from "../../stores/android-store/reading.ts";
-import { checkAppTransactionClaims } from "../../stores/ios-store/app-transaction.ts";
+import { transactionNamesIn, type TransactionNames } from "../../stores/ios-store/payloads.ts";
+import { checkAppTransactionClaims } from "../../stores/ios-store/agreement.ts";
 import { appTransactionIdentityOf } from "../../stores/ios-store/purchases.ts";
-import type {
-  AppStoreAnswer,
-  AppStoreApp,
-  SignedFacts,
-} from "../../stores/ios-store/server-api/app-store-server.ts";
-import { type TransactionNames, transactionNamesIn } from "../../stores/ios-store/transaction.ts";
+import type { AppStoreAnswer, AppStoreApp } from "../../stores/ios-store/app-store-server.ts";
+import type { SignedFacts } from "../../stores/ios-store/server-answers.ts";
 import { type AskedEnvironment, type Claim, sha256 } from "./claim.ts";
 import { type AnsweredEntry, type AnsweredLineage, idOfKey, type UnansweredOutcome } from "./join.ts";
 import type { ImportStores } from "./pace.ts";

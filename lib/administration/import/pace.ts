@@ -7,7 +7,7 @@ import type {
   AppStoreApp,
   AppStoreServer,
   AppTransactions,
-} from "../../stores/ios-store/server-api/app-store-server.ts";
+} from "../../stores/ios-store/app-store-server.ts";
 
 export interface ImportStores {
   readonly appStore: Pick<AppStoreServer, "subscriptionStatuses" | "transactionHistory"> & AppTransactions;

@@ -4,16 +4,11 @@ import { unsettledSince } from "../../entitlements/next-ask.ts";
 import { referenceText, type Purchase, type PurchaseReference } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { disagreement } from "../../stores/ios-store/agreement.ts";
-import type {
-  AppStoreAnswer,
-  AppStoreApp,
-  AppStoreServer,
-  SignedFacts,
-} from "../../stores/ios-store/server-api/app-store-server.ts";
+import type { AppStoreAnswer, AppStoreApp, AppStoreServer } from "../../stores/ios-store/app-store-server.ts";
+import type { SignedFacts } from "../../stores/ios-store/server-answers.ts";
 import { distinctJws } from "../../stores/ios-store/signatures/jws.ts";
-import type { StatedRenewalInfo } from "../../stores/ios-store/renewal-info.ts";
-import type { Transaction } from "../../stores/ios-store/transaction.ts";
-import type { Trust } from "../../stores/ios-store/signatures/trust.ts";
+import type { StatedRenewalInfo, Transaction } from "../../stores/ios-store/payloads.ts";
+import type { Trust } from "../../stores/ios-store/signatures/chain.ts";
 import type { VerifyAll } from "../../stores/ios-store/verifier.ts";
 import { failedIfErased, isOfErased, type AskOutcome, type DueAsk } from "./ask.ts";
 import { appStoreTrust, type IosStoreCustomers } from "../ios-store-customers.ts";

@@ -8,10 +8,9 @@ import {
 } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { PendingAcknowledgement } from "../../stores/android-store/reading.ts";
-import type { AppTransaction } from "../../stores/ios-store/app-transaction.ts";
+import type { AppTransaction, StatedRenewalInfo, Transaction } from "../../stores/ios-store/payloads.ts";
+import { renewalsOf } from "../../stores/ios-store/purchases.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../../stores/ios-store/purchases.ts";
-import { renewalsOf, type StatedRenewalInfo } from "../../stores/ios-store/renewal-info.ts";
-import type { Transaction } from "../../stores/ios-store/transaction.ts";
 import type { FactsOrigin } from "../asking/ask.ts";
 import { CLAIMS_PER_ACCOUNT, CLAIMS_WITHOUT_IDENTITY, type Claim, type FactStore } from "./fact-store.ts";
 import type { FoundCustomers, KnownFacts, StoredCustomer } from "./records.ts";

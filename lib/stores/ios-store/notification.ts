@@ -1,25 +1,35 @@
 import * as z from "zod/mini";
 import type { StoreRequest } from "../../contract/messages.ts";
-import { HOUR } from "../../duration.ts";
+import { HOUR, MINUTE } from "../../duration.ts";
+import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import { lenient } from "../lenient.ts";
 import { disagreement } from "./agreement.ts";
-import type { AppTransaction } from "./app-transaction.ts";
-import type { JsonObject } from "./signatures/encoding.ts";
-import { name } from "./fields.ts";
-import { isGraceStatus, type RenewalInfo } from "./renewal-info.ts";
-import type { PayloadKind, Signed } from "./signatures/signed-payload.ts";
-import type { Transaction } from "./transaction.ts";
-
-export type NotificationPart = "transaction" | "renewal info" | "app transaction";
+import {
+  appFields,
+  appTransactionKind,
+  isGraceStatus,
+  renewalInfoKind,
+  transactionKind,
+  type AppTransaction,
+  type FieldsOf,
+  type PayloadKind,
+  type RenewalInfo,
+  type Signed,
+  type Transaction,
+} from "./payloads.ts";
+import type { Trust } from "./signatures/chain.ts";
+import { checkSignature, type JsonObject, type SignatureCheck } from "./signatures/jws.ts";
+import { isNotUnderstood, rejected, verified, type Verdict } from "./signatures/verdict.ts";
+import { createSigners, verifySignedPayload } from "./verifier.ts";
 
 /** The verified parts of a notification; null: it has none of that kind, or one that is not understood. */
 export interface NotificationParts {
   readonly transaction: Transaction | null;
   readonly renewalInfo: RenewalInfo | null;
   readonly appTransaction: AppTransaction | null;
-  /** Parts that the App Store signed in a form that is not known here. */
-  readonly notUnderstood: readonly NotificationPart[];
+  /** Whether the App Store signed a part in a form that is not known here. */
+  readonly isPartlyUnderstood: boolean;
 }
 
 /** Known members of which a notification has one. Each names the app. */
@@ -34,11 +44,6 @@ const SANDBOX_TOKEN = "SANDBOX";
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 const text = once(() => lenient(z.string()));
-
-const appFields = () => ({
-  bundleId: name(),
-  appAppleId: z.nullish(z.int().check(z.nonnegative())),
-});
 
 const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null;
 
@@ -103,15 +108,13 @@ const schema = once(() =>
   ),
 );
 
-type NotificationFields = Readonly<z.output<ReturnType<typeof schema>>>;
-
 /**
  * App Store Server Notification of version 2: an envelope around payloads that the App Store also signs elsewhere. Its
  * type decides no fact.
  *
  * @see https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
  */
-export interface Notification extends NotificationFields, Signed {}
+export interface Notification extends FieldsOf<typeof schema>, Signed {}
 
 const environmentOf = (payload: JsonObject): unknown => {
   const token = payload["externalPurchaseToken"];
@@ -124,16 +127,16 @@ const environmentOf = (payload: JsonObject): unknown => {
   return isObject(subject) ? subject["environment"] : undefined;
 };
 
-export const notificationKind: PayloadKind<NotificationFields> = {
+const notificationKind = {
   // Fields of transactions, app transactions and renewal info.
   lacks: ["transactionId", "originalTransactionId", "receiptType", "autoRenewStatus"],
   environment: environmentOf,
   signedAt: "signedDate",
   schema,
-};
+} satisfies PayloadKind<unknown>;
 
 /** Whether a notification and its parts agree on app, environment, Apple Account and lineage. */
-export const partsAgree = (
+const partsAgree = (
   notification: Notification,
   { transaction, renewalInfo, appTransaction }: NotificationParts,
 ): boolean => {
@@ -148,6 +151,56 @@ export const partsAgree = (
       appTransaction.appAppleIdentifier === notification.appAppleIdentifier)
   );
 };
+
+/** Further ahead than a request, five minutes in all: the App Store may never send a refused notification again. */
+const SIGNED_AHEAD = 4 * MINUTE;
+
+/** Xcode sends no notifications, so its certificates are not trusted here. */
+const withoutXcode = ({ roots }: Trust): Trust => ({ roots, xcodeCertificates: new Set() });
+
+/** Verifies notifications. `moment` is now. */
+export const createNotificationVerifier = (check: SignatureCheck = checkSignature) => {
+  const signers = createSigners(check);
+  const verify = <Payload>(compact: string, kind: PayloadKind<Payload>, trust: Trust, moment: Instant) =>
+    verifySignedPayload(compact, kind, signers, withoutXcode(trust), moment + SIGNED_AHEAD);
+  return {
+    /** Verifies the envelope alone. */
+    verifyNotification: (compact: string, trust: Trust, moment: Instant): Promise<Verdict<Notification>> =>
+      verify(compact, notificationKind, trust, moment),
+    /** Verifies the payloads in a verified notification, and that all agree. One in an unknown form rejects no other. */
+    verifyNotificationParts: async (
+      notification: Notification,
+      trust: Trust,
+      moment: Instant,
+    ): Promise<Verdict<NotificationParts>> => {
+      let isPartlyUnderstood = false;
+      const partOf = async <Payload>(
+        compact: string | null,
+        kind: PayloadKind<Payload>,
+      ): Promise<Verdict<(Payload & Signed) | null>> => {
+        if (compact === null) return verified(null);
+        const verdict = await verify(compact, kind, trust, moment);
+        if (verdict.outcome === "verified" || !isNotUnderstood(verdict.reason)) return verdict;
+        isPartlyUnderstood = true;
+        return verified(null);
+      };
+      const transaction = await partOf(notification.signedTransaction, transactionKind);
+      if (transaction.outcome === "rejected") return transaction;
+      const renewalInfo = await partOf(notification.signedRenewalInfo, renewalInfoKind);
+      if (renewalInfo.outcome === "rejected") return renewalInfo;
+      const app = await partOf(notification.signedAppTransaction, appTransactionKind);
+      if (app.outcome === "rejected") return app;
+      const parts: NotificationParts = {
+        transaction: transaction.payload,
+        renewalInfo: renewalInfo.payload,
+        appTransaction: app.payload,
+        isPartlyUnderstood,
+      };
+      return partsAgree(notification, parts) ? verified(parts) : rejected("disagreement");
+    },
+  };
+};
+export type NotificationVerifier = ReturnType<typeof createNotificationVerifier>;
 
 /**
  * Notification types with a question to the developer, and the milliseconds within which the App Store accepts an

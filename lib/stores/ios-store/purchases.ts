@@ -2,6 +2,7 @@ import { joinAll } from "../../entitlements/join.ts";
 import {
   mentionedPurchase,
   purchaseOf,
+  renewedPurchase,
   type Line,
   type Nature,
   type Purchase,
@@ -12,7 +13,7 @@ import type { Instant } from "../../entitlements/time.ts";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
 import type { Environment } from "../../contract/schemas.ts";
 import { commonAppTransaction, type NamesAppTransaction } from "./agreement.ts";
-import type { Transaction } from "./transaction.ts";
+import type { RenewalInfo, StatedRenewalInfo, Transaction } from "./payloads.ts";
 
 /** StoreKit testing in Xcode numbers purchases from "0" on each machine, so its ids identify nothing. */
 const isXcode = ({ environment }: Transaction): boolean => environment === "xcode";
@@ -149,3 +150,42 @@ export const purchasesOf = (transactions: readonly Transaction[]): ProvenPurchas
     return [{ purchase, mentioned, identity: lineageIdentityOf(lineage) }];
   });
 };
+
+/**
+ * Key of the lineage. In Xcode, where original ids identify nothing, it comes from a transaction of the same request;
+ * null where there is none.
+ */
+const lineageKeyOfInfo = (info: RenewalInfo, transactions: readonly Transaction[]): PurchaseKey | null => {
+  if (info.environment !== "xcode") return purchaseKey(info.originalTransactionIdentifier);
+  const of = transactions.find(
+    (transaction) =>
+      transaction.nature === "auto_renewable" &&
+      transaction.productIdentifier === info.productIdentifier &&
+      transaction.originalTransactionIdentifier === info.originalTransactionIdentifier &&
+      transaction.xcodeCertificate === info.xcodeCertificate,
+  );
+  return of === undefined ? null : lineageKeyOf(of);
+};
+
+export const renewalsOf = (
+  infos: readonly StatedRenewalInfo[],
+  transactions: readonly Transaction[],
+): readonly Purchase[] =>
+  infos.flatMap((info) => {
+    const key = lineageKeyOfInfo(info, transactions);
+    if (key === null) return [];
+    const { environment, isInGrace, periodEndsAt, signedAt } = info;
+    return renewedPurchase(
+      { store: "ios-store", environment, key },
+      {
+        periodEndsAt,
+        willRenew: info.willRenew,
+        renewsInto: info.renewsInto,
+        graceEndsAt: info.graceEndsAt,
+        isInBillingRetry: info.isInBillingRetry,
+        expirationIntent: info.expirationIntent,
+        signedAt,
+        status: isInGrace === undefined ? null : { isInGrace, periodEndsAt, signedAt },
+      },
+    );
+  });

@@ -1,49 +1,133 @@
+import type { Environment } from "../../contract/schemas.ts";
 import { MINUTE } from "../../duration.ts";
-import type { Instant } from "../../entitlements/time.ts";
-import { appTransactionKind, type AppTransaction } from "./app-transaction.ts";
-import { createKnownChains } from "./signatures/chain.ts";
+import { isInstant, type Instant } from "../../entitlements/time.ts";
 import {
-  notificationKind,
-  partsAgree,
-  type Notification,
-  type NotificationPart,
-  type NotificationParts,
-} from "./notification.ts";
-import { renewalInfoKind, type RenewalInfo } from "./renewal-info.ts";
-import { checkSignature, type SignatureCheck } from "./signatures/jws.ts";
-import {
-  isKnownSigner,
-  verifySignedPayload,
+  appTransactionKind,
+  renewalInfoKind,
+  transactionKind,
+  type AppTransaction,
   type PayloadKind,
+  type RenewalInfo,
   type Signed,
-  type Signers,
-} from "./signatures/signed-payload.ts";
-import { transactionKind, type Transaction } from "./transaction.ts";
-import type { Trust } from "./signatures/trust.ts";
+  type Transaction,
+} from "./payloads.ts";
 import {
-  isNotUnderstood,
-  rejected,
-  verified,
-  type Rejected,
-  type Verdict,
-  type Verified,
-} from "./signatures/verdict.ts";
+  createKnownChains,
+  verifyChainOnce,
+  type Chain,
+  type KnownChains,
+  type Trust,
+} from "./signatures/chain.ts";
+import {
+  certificatesOf,
+  checkSignature,
+  parseJsonObject,
+  splitJws,
+  type CompactJws,
+  type JsonObject,
+  type SignatureCheck,
+} from "./signatures/jws.ts";
+import { rejected, verified, type Rejected, type Verdict, type Verified } from "./signatures/verdict.ts";
 
-/** Verifies what the App Store signs. `moment` is now: a later signing time is refused. */
-export interface IosStoreVerifier {
-  verifyAppTransaction(compact: string, trust: Trust, moment: Instant): Promise<Verdict<AppTransaction>>;
-  verifyTransaction(compact: string, trust: Trust, moment: Instant): Promise<Verdict<Transaction>>;
-  verifyTransactions: VerifyAll<Transaction>;
-  verifyRenewalInfos: VerifyAll<RenewalInfo>;
-  /** Verifies the envelope alone. Xcode sends no notifications, so its certificates are not trusted here. */
-  verifyNotification(compact: string, trust: Trust, moment: Instant): Promise<Verdict<Notification>>;
-  /** Verifies the payloads in a verified notification, and that all agree. One in an unknown form rejects no other. */
-  verifyNotificationParts(
-    notification: Notification,
-    trust: Trust,
-    moment: Instant,
-  ): Promise<Verdict<NotificationParts>>;
+/** Environments that each signer signs for, by the store's names. */
+const ENVIRONMENTS: Record<Chain["signer"], ReadonlyMap<unknown, Environment>> = {
+  "app-store": new Map([
+    ["Production", "production"],
+    ["Sandbox", "sandbox"],
+  ]),
+  xcode: new Map([["Xcode", "xcode"]]),
+};
+
+/** Allowance for clock skew: how far in the future a JWS may be signed. */
+const SKEW_MILLISECONDS = MINUTE;
+
+const readPayload = <Payload>(
+  payload: JsonObject,
+  kind: PayloadKind<Payload>,
+  chain: Chain,
+  moment: Instant,
+): Verdict<Payload & Signed> => {
+  if (kind.lacks.some((field) => Object.hasOwn(payload, field))) return rejected("wrong_kind");
+  // First, as a notification's part in an unknown form is left out, and not refused.
+  const fields = kind.schema().safeParse(payload);
+  if (!fields.success) return rejected("malformed_payload");
+
+  const name = kind.environment(payload);
+  const environment = ENVIRONMENTS[chain.signer].get(name);
+  if (environment === undefined) return rejected(name === undefined ? "malformed_payload" : "environment");
+
+  const written = payload[kind.signedAt];
+  // Xcode signs fractions.
+  const signedAt = chain.signer === "xcode" && typeof written === "number" ? Math.floor(written) : written;
+  if (!isInstant(signedAt) || signedAt > moment + SKEW_MILLISECONDS) return rejected("signing_time");
+  if (signedAt < chain.notBefore || signedAt > chain.notAfter) return rejected("outside_validity");
+  return verified({
+    ...fields.data,
+    environment,
+    signedAt,
+    xcodeCertificate: chain.signer === "xcode" ? chain.anchor : null,
+  });
+};
+
+/** Signers verified before, so that the next JWS of the same signer costs one signature check. */
+interface Signers {
+  /** By their exact certificates: with a genuine chain under ever new headers, a stranger costs no certificate checks. */
+  readonly chains: KnownChains;
+  /** By the exact header of a JWS whose signature was valid. The signature covers it, so no stranger adds one. */
+  readonly headers: KnownChains;
+  readonly check: SignatureCheck;
+  /** How a JWS is checked whose header is known. */
+  readonly kind: "alone" | "together";
 }
+
+export const createSigners = (check: SignatureCheck): Signers => ({
+  chains: createKnownChains(),
+  headers: createKnownChains(),
+  check,
+  kind: "alone",
+});
+
+/** Verifies a JWS whose header is new: its certificates, then the JWS as a whole. */
+const verifySigner = async (jws: CompactJws, signers: Signers, trust: Trust): Promise<Verdict<Chain>> => {
+  const certificates = certificatesOf(jws);
+  if (certificates.outcome === "rejected") return certificates;
+  const chain = verifyChainOnce(certificates.payload, trust, signers.chains);
+  if (chain.outcome === "rejected") return chain;
+  if (!(await signers.check("first", jws, chain.payload.key))) return rejected("signature");
+  signers.headers.keep(jws.header, chain.payload);
+  return chain;
+};
+
+/** Whether the header of a JWS is known, so that it costs only one signature check. */
+const isKnownSigner = (compact: string, { headers }: Signers, trust: Trust): boolean =>
+  headers.find(compact.slice(0, Math.max(0, compact.indexOf("."))), trust) !== null;
+
+/**
+ * Verifies a JWS and parses its payload. Refused input is a verdict, never an error.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/jwstransaction
+ */
+export const verifySignedPayload = async <Payload>(
+  compact: string,
+  kind: PayloadKind<Payload>,
+  signers: Signers,
+  trust: Trust,
+  moment: Instant,
+): Promise<Verdict<Payload & Signed>> => {
+  const split = splitJws(compact);
+  if (split.outcome === "rejected") return split;
+  const jws = split.payload;
+
+  let chain = signers.headers.find(jws.header, trust);
+  if (chain === null) {
+    const signer = await verifySigner(jws, signers, trust);
+    if (signer.outcome === "rejected") return signer;
+    chain = signer.payload;
+  } else if (!(await signers.check(signers.kind, jws, chain.key))) return rejected("signature");
+
+  const payload = parseJsonObject(jws.payload);
+  return payload === null ? rejected("malformed_payload") : readPayload(payload, kind, chain, moment);
+};
 
 /**
  * All payloads in order, or the first refused one with its index. JWS of known signers are verified in parallel; after
@@ -61,13 +145,9 @@ export type VerifyAll<Payload> = (
  */
 export const AT_ONCE = 128;
 
-/** Further ahead than a request, five minutes in all: the App Store may never send a refused notification again. */
-const SIGNED_AHEAD = 4 * MINUTE;
-
-const withoutXcode = ({ roots }: Trust): Trust => ({ roots, xcodeCertificates: new Set() });
-
-export const createIosStoreVerifier = (check: SignatureCheck = checkSignature): IosStoreVerifier => {
-  const alone: Signers = { chains: createKnownChains(), headers: createKnownChains(), check, kind: "alone" };
+/** Verifies what the App Store signs. `moment` is now: a later signing time is refused. */
+export const createIosStoreVerifier = (check: SignatureCheck = checkSignature) => {
+  const alone = createSigners(check);
   const together: Signers = { ...alone, kind: "together" };
   const verifyAll =
     <Payload>(kind: PayloadKind<Payload>): VerifyAll<Payload & Signed> =>
@@ -90,42 +170,17 @@ export const createIosStoreVerifier = (check: SignatureCheck = checkSignature): 
       }
       return verified(payloads);
     };
+  const verifyTransactions: VerifyAll<Transaction> = verifyAll(transactionKind);
+  const verifyRenewalInfos: VerifyAll<RenewalInfo> = verifyAll(renewalInfoKind);
   return {
-    verifyAppTransaction: (compact, trust, moment) =>
+    verifyAppTransaction: (
+      compact: string,
+      trust: Trust,
+      moment: Instant,
+    ): Promise<Verdict<AppTransaction>> =>
       verifySignedPayload(compact, appTransactionKind, alone, trust, moment),
-    verifyTransaction: (compact, trust, moment) =>
-      verifySignedPayload(compact, transactionKind, alone, trust, moment),
-    verifyTransactions: verifyAll(transactionKind),
-    verifyRenewalInfos: verifyAll(renewalInfoKind),
-    verifyNotification: (compact, trust, moment) =>
-      verifySignedPayload(compact, notificationKind, alone, withoutXcode(trust), moment + SIGNED_AHEAD),
-    verifyNotificationParts: async (notification, given, moment) => {
-      const [trust, latest] = [withoutXcode(given), moment + SIGNED_AHEAD];
-      const notUnderstood: NotificationPart[] = [];
-      const partOf = async <Payload>(
-        part: NotificationPart,
-        compact: string | null,
-        kind: PayloadKind<Payload>,
-      ): Promise<Verdict<(Payload & Signed) | null>> => {
-        if (compact === null) return verified(null);
-        const verdict = await verifySignedPayload(compact, kind, alone, trust, latest);
-        if (verdict.outcome === "verified" || !isNotUnderstood(verdict.reason)) return verdict;
-        notUnderstood.push(part);
-        return verified(null);
-      };
-      const transaction = await partOf("transaction", notification.signedTransaction, transactionKind);
-      if (transaction.outcome === "rejected") return transaction;
-      const renewalInfo = await partOf("renewal info", notification.signedRenewalInfo, renewalInfoKind);
-      if (renewalInfo.outcome === "rejected") return renewalInfo;
-      const app = await partOf("app transaction", notification.signedAppTransaction, appTransactionKind);
-      if (app.outcome === "rejected") return app;
-      const parts: NotificationParts = {
-        transaction: transaction.payload,
-        renewalInfo: renewalInfo.payload,
-        appTransaction: app.payload,
-        notUnderstood,
-      };
-      return partsAgree(notification, parts) ? verified(parts) : rejected("disagreement");
-    },
+    verifyTransactions,
+    verifyRenewalInfos,
   };
 };
+export type IosStoreVerifier = ReturnType<typeof createIosStoreVerifier>;

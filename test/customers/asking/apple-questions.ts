@@ -1,11 +1,8 @@
 import type { Application } from "../../../lib/applications/application.ts";
 import { askApple, type AppStoreQuestions } from "../../../lib/customers/asking/ask-apple.ts";
 import { purchaseKey } from "../../../lib/identifiers.ts";
-import type {
-  AppStoreAnswer,
-  AppStoreServer,
-  SignedFacts,
-} from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
+import type { AppStoreAnswer, AppStoreServer } from "../../../lib/stores/ios-store/app-store-server.ts";
+import type { SignedFacts } from "../../../lib/stores/ios-store/server-answers.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { fingerprintOf, makeChain, signJws, type JwsSigner } from "../../../sandbox/ios-store/signing.ts";
 import { aTransaction, BUNDLE, type Payload } from "../../../testing/support/stores/ios-store.ts";

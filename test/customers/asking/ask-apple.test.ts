@@ -1,10 +1,7 @@
 import { HOUR } from "../../../lib/duration.ts";
 import { applicationId } from "../../../lib/identifiers.ts";
-import type {
-  AppStoreAnswer,
-  AppStoreServer,
-  SignedFacts,
-} from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
+import type { AppStoreAnswer, AppStoreServer } from "../../../lib/stores/ios-store/app-store-server.ts";
+import type { SignedFacts } from "../../../lib/stores/ios-store/server-answers.ts";
 import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
 import { makeChain, type JwsSigner } from "../../../sandbox/ios-store/signing.ts";
 import { aBundle, aRenewalInfo, BUNDLE, type Payload } from "../../../testing/support/stores/ios-store.ts";

@@ -2,12 +2,14 @@ import type { Application } from "../../../lib/applications/application.ts";
 import {
   linkIosStoreCustomer,
   synchronizeIosStorePurchases,
+  type IosStoreCustomers,
 } from "../../../lib/customers/ios-store-customers.ts";
 import type { ReceivedNotification } from "../../../lib/customers/notifications.ts";
 import {
   receiveIosStoreNotification,
   type IosStoreReception,
 } from "../../../lib/customers/receive-ios-store-notification.ts";
+import { createNotificationVerifier } from "../../../lib/stores/ios-store/notification.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { createStoreRequestQueue } from "../../../lib/table/telling/delivery-queue.ts";
 import { fingerprintOf, makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";
@@ -44,10 +46,11 @@ export const notifiedApp = (
   const world = createWorld(table, { application, now: () => moment });
   const received: ReceivedNotification[] = [];
   const noted: unknown[] = [];
-  const reception: IosStoreReception = {
+  const reception: IosStoreReception & IosStoreCustomers = {
     ...world.factStore,
     directory: world.directory,
     verifier: createIosStoreVerifier(),
+    notificationVerifier: createNotificationVerifier(),
     trustedRoots: new Set([fingerprintOf(chain.root)]),
     note: (store, signedAt) => {
       noted.push([store.bundleOrPackage, store.environment, signedAt]);

@@ -6,8 +6,9 @@ import {
 } from "@apple/app-store-server-library";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
 import { disagreement } from "../../../lib/stores/ios-store/agreement.ts";
-import { checkAppTransactionClaims } from "../../../lib/stores/ios-store/app-transaction.ts";
-import type { Trust } from "../../../lib/stores/ios-store/signatures/trust.ts";
+import { checkAppTransactionClaims } from "../../../lib/stores/ios-store/agreement.ts";
+import type { Trust } from "../../../lib/stores/ios-store/signatures/chain.ts";
+import { createNotificationVerifier } from "../../../lib/stores/ios-store/notification.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import { APPLE_ID, aVerifiedAppTransaction } from "../../../testing/support/stores/ios-store.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
@@ -48,21 +49,21 @@ export const ours = async (jws: string, kind: Kind, setting: Setting): Promise<s
     return checkAppTransactionClaims(verdict.payload, configuration)?.code ?? ACCEPTED;
   }
   if (kind === "notification") {
-    const envelope = await verifier.verifyNotification(jws, trust, NOW);
+    const notifications = createNotificationVerifier();
+    const envelope = await notifications.verifyNotification(jws, trust, NOW);
     if (envelope.outcome === "rejected") return envelope.reason;
     const refused = checkAppTransactionClaims(envelope.payload, configuration);
     if (refused !== null) return refused.code;
-    const parts = await verifier.verifyNotificationParts(envelope.payload, trust, NOW);
+    const parts = await notifications.verifyNotificationParts(envelope.payload, trust, NOW);
     if (parts.outcome === "rejected") return parts.reason;
-    return parts.payload.notUnderstood.length > 0 ? "not understood" : ACCEPTED;
+    return parts.payload.isPartlyUnderstood ? "not understood" : ACCEPTED;
   }
-  const verdict =
-    kind === "transaction"
-      ? await verifier.verifyTransaction(jws, trust, NOW)
-      : await verifier.verifyRenewalInfos([jws], trust, NOW);
+  const { verifyTransactions, verifyRenewalInfos } = verifier;
+  const verify = kind === "transaction" ? verifyTransactions : verifyRenewalInfos;
+  const verdict = await verify([jws], trust, NOW);
   if (verdict.outcome === "rejected") return verdict.reason;
   const sameApp = { bundleIdentifier, environment, appTransactionIdentifier: null };
-  const other = disagreement(aVerifiedAppTransaction(sameApp), [verdict.payload].flat());
+  const other = disagreement(aVerifiedAppTransaction(sameApp), verdict.payload);
   return other === null ? ACCEPTED : `another ${other.field}`;
 };
 

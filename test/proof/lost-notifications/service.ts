@@ -5,6 +5,7 @@ import {
   composeAndroidStoreSweep,
 } from "../../../functions/wiring/android-store.ts";
 import {
+  composeIosStoreCustomers,
   composeIosStoreReception,
   composeIosStoreRefresh,
   composeIosStoreSweep,
@@ -29,7 +30,7 @@ import { askQueuesOf } from "../../../lib/customers/application-of.ts";
 import { askApple } from "../../../lib/customers/asking/ask-apple.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createAndroidStore } from "../../../lib/stores/android-store/android-store.ts";
-import { createAppStoreServer } from "../../../lib/stores/ios-store/server-api/app-store-server.ts";
+import { createAppStoreServer } from "../../../lib/stores/ios-store/app-store-server.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
 import { checkInvariants } from "../../../testing/support/table/invariants.ts";
 import { createMemoryTable, type MemoryTable } from "../../../testing/support/table/memory-table.ts";
@@ -83,7 +84,11 @@ const composeFunctions = (
   };
   const asking = { readSecret, now, timing: TIMING, fetch };
   const appStore = createAppStoreServer({ ...asking, rootUrl: appStoreServerUrl });
-  const ios = { ...composeIosStoreReception(configuration), ...parts };
+  const ios = {
+    ...composeIosStoreCustomers(configuration),
+    ...composeIosStoreReception(configuration),
+    ...parts,
+  };
   const google = {
     ...composeAndroidStoreReception(configuration),
     ...parts,

@@ -11,7 +11,7 @@ import { END } from "./histories/choices.ts";
 import { ACCOUNTS, type Traffic } from "./traffic.ts";
 import { byPerson } from "./reference/names.ts";
 import { createReferenceModel, type ModelOutcome } from "./reference/reference-model.ts";
-import type { StatedRenewalInfo } from "../../../lib/stores/ios-store/renewal-info.ts";
+import type { StatedRenewalInfo } from "../../../lib/stores/ios-store/payloads.ts";
 import type { ModelRequest } from "./stated-facts.ts";
 import { modelApplication, modelClient, CATALOG, type ServiceAnswer } from "./model-client.ts";
 

@@ -11,7 +11,8 @@ import {
 } from "../../../lib/stores/android-store/reading.ts";
 import { readSubscription } from "../../../lib/stores/android-store/subscription.ts";
 import { appTransactionIdentityOf, purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
-import { renewalsOf, type StatedRenewalInfo } from "../../../lib/stores/ios-store/renewal-info.ts";
+import type { StatedRenewalInfo } from "../../../lib/stores/ios-store/payloads.ts";
+import { renewalsOf } from "../../../lib/stores/ios-store/purchases.ts";
 import { isKeyless, type AndroidFact, type Fact, type ModelRequest } from "./stated-facts.ts";
 
 /** The model's facts as the service verifies them. */

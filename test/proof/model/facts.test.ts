@@ -3,7 +3,7 @@ import { catalogOf } from "../../../lib/entitlements/catalog.ts";
 import { holdingsOf } from "../../../lib/entitlements/holdings.ts";
 import { joinAll } from "../../../lib/entitlements/join.ts";
 import { byReference, type Purchase } from "../../../lib/entitlements/purchase.ts";
-import { renewalsOf } from "../../../lib/stores/ios-store/renewal-info.ts";
+import { renewalsOf } from "../../../lib/stores/ios-store/purchases.ts";
 import { entitlementsAt } from "../../../testing/support/stores/purchases.ts";
 import { cases, TIMEOUT } from "../../../testing/support/proof.ts";
 import { MOMENTS, orders, shuffled } from "./any-order.ts";

@@ -3,7 +3,7 @@ import { DAY } from "../../../testing/support/stores/purchases.ts";
 import { appleAccounts, type AppleAccount } from "./histories/apple.ts";
 import { END, MINUTE } from "./histories/choices.ts";
 import { androidFacts } from "./histories/google.ts";
-import type { StatedRenewalInfo } from "../../../lib/stores/ios-store/renewal-info.ts";
+import type { StatedRenewalInfo } from "../../../lib/stores/ios-store/payloads.ts";
 import { endsOf, type AndroidFact, type Fact } from "./stated-facts.ts";
 
 /** Everything the stores say about a few persons. A failing history shrinks to the choices that matter. */

@@ -58,11 +58,7 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
       {
         ...common,
         trustedRoots: new Set(),
-        verifier: {
-          verifyAppTransaction: unexpected,
-          verifyTransaction: unexpected,
-          verifyTransactions: unexpected,
-          verifyRenewalInfos: unexpected,
+        notificationVerifier: {
           verifyNotification: () =>
             Promise.resolve({
               outcome: "verified",
@@ -80,7 +76,7 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
                 transaction: fact === undefined ? null : { ...fact, bundleIdentifier },
                 renewalInfo: renewal ?? null,
                 appTransaction: null,
-                notUnderstood: [],
+                isPartlyUnderstood: false,
               },
             }),
         },

@@ -1,6 +1,5 @@
 import type { AssertedBy, Environment } from "../../../lib/contract/schemas.ts";
-import type { StatedRenewalInfo } from "../../../lib/stores/ios-store/renewal-info.ts";
-import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
+import type { StatedRenewalInfo, Transaction } from "../../../lib/stores/ios-store/payloads.ts";
 import type { aOneTimeAnswer, aSubscriptionAnswer } from "../../../testing/support/stores/android-store.ts";
 
 /** What the stores say in the proofs, and the requests that bring it. */

@@ -1,4 +1,4 @@
-import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
+import type { Transaction } from "../../../lib/stores/ios-store/payloads.ts";
 import { aVerifiedTransaction } from "../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 

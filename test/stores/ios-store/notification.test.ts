@@ -1,5 +1,5 @@
 import { makeChain, makeXcodeSigner, signJws, type JwsSigner } from "../../../sandbox/ios-store/signing.ts";
-import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
+import { createNotificationVerifier } from "../../../lib/stores/ios-store/notification.ts";
 import {
   anApp,
   anAppTransaction,
@@ -23,7 +23,7 @@ import { asSigned } from "./as-signed.ts";
 const chain = makeChain();
 const xcode = makeXcodeSigner();
 const trust = trusting({ roots: [chain.root], xcodeCertificates: [xcode.certificate] });
-const verifier = createIosStoreVerifier();
+const verifier = createNotificationVerifier();
 const verify = (payload: object) => verifier.verifyNotification(signJws(payload, chain), trust, NOW);
 
 const about = (app: Payload = {}, fields: Payload = {}): Payload =>
@@ -129,20 +129,12 @@ describe("the parts of a notification", () => {
     ["a transaction", [aTransaction()], { transaction }],
     ["renewal info", [null, aRenewalInfo()], { renewalInfo }],
     ["an app transaction", [null, null, app], { appTransaction: aVerifiedAppTransaction() }],
-    ["new renewal info", [aTransaction(), newInfo], { transaction, notUnderstood: ["renewal info"] }],
-    ["a fifth type of product", [newType, aRenewalInfo()], { renewalInfo, notUnderstood: ["transaction"] }],
-    [
-      "a new form, without a time",
-      [newForm, aRenewalInfo()],
-      { renewalInfo, notUnderstood: ["transaction"] },
-    ],
-    [
-      "each in the other's place",
-      [aRenewalInfo(), aTransaction()],
-      { notUnderstood: ["transaction", "renewal info"] },
-    ],
+    ["new renewal info", [aTransaction(), newInfo], { transaction, isPartlyUnderstood: true }],
+    ["a fifth type of product", [newType, aRenewalInfo()], { renewalInfo, isPartlyUnderstood: true }],
+    ["a new form, without a time", [newForm, aRenewalInfo()], { renewalInfo, isPartlyUnderstood: true }],
+    ["each in the other's place", [aRenewalInfo(), aTransaction()], { isPartlyUnderstood: true }],
   ])("count each by itself: %s", async (_, given, read) => {
-    const nothing = { transaction: null, renewalInfo: null, appTransaction: null, notUnderstood: [] };
+    const nothing = { transaction: null, renewalInfo: null, appTransaction: null, isPartlyUnderstood: false };
     expect(await verifyParts(...given)).toEqual({ outcome: "verified", payload: { ...nothing, ...read } });
   });
 
@@ -185,8 +177,8 @@ describe("signature checks", () => {
     ["one with a header of 64 KiB costs none", `${"A".repeat(65_536)}.${payload}.${signature}`, 0],
   ])("by a known signer: %s", async (_, compact, expected) => {
     const { checks, done } = watchChecks();
-    const watched = createIosStoreVerifier(checks);
-    await watched.verifyTransaction(signJws(aTransaction(), chain), trust, NOW);
+    const watched = createNotificationVerifier(checks);
+    await watched.verifyNotification(signJws(about(), chain), trust, NOW);
     const verdict = await watched.verifyNotification(compact, trust, NOW);
     if (verdict.outcome === "verified") await watched.verifyNotificationParts(verdict.payload, trust, NOW);
     expect(done.first + done.alone - 1).toBe(expected);

@@ -1,6 +1,6 @@
 import type { Line } from "../../../lib/entitlements/purchase.ts";
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
-import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
+import type { Transaction } from "../../../lib/stores/ios-store/payloads.ts";
 import { ACCOUNT, aVerifiedTransaction } from "../../../testing/support/stores/ios-store.ts";
 import { aLine, aPurchase, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { signedInXcode } from "./as-signed.ts";

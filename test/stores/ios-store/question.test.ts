@@ -9,7 +9,7 @@ import {
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 
 const IDENTIFIER = "0198c0de-0000-7000-8000-000000000001";
-const NOTHING = { transaction: null, renewalInfo: null, appTransaction: null, notUnderstood: [] };
+const NOTHING = { transaction: null, renewalInfo: null, appTransaction: null, isPartlyUnderstood: false };
 const BOUGHT = { ...NOTHING, transaction: aVerifiedTransaction() };
 
 // What it asks is shown by `test/customers/notifications/ios-store-questions.test.ts`.

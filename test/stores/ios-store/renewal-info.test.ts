@@ -1,5 +1,5 @@
 import { makeChain, makeXcodeSigner, signJws, type JwsSigner } from "../../../sandbox/ios-store/signing.ts";
-import { renewalsOf } from "../../../lib/stores/ios-store/renewal-info.ts";
+import { renewalsOf } from "../../../lib/stores/ios-store/purchases.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import {
   aRenewalInfo,

@@ -3,7 +3,7 @@ import { holdingsOf } from "../../../lib/entitlements/holdings.ts";
 import { joinAll } from "../../../lib/entitlements/join.ts";
 import { customerId } from "../../../lib/identifiers.ts";
 import { purchasesOf } from "../../../lib/stores/ios-store/purchases.ts";
-import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
+import type { Transaction } from "../../../lib/stores/ios-store/payloads.ts";
 import { aVerifiedTransaction } from "../../../testing/support/stores/ios-store.ts";
 import { aCatalog, aProduct, DAY, entitlementsAt, NOW } from "../../../testing/support/stores/purchases.ts";
 

@@ -13,7 +13,8 @@ import { asSigned } from "./as-signed.ts";
 const chain = makeChain();
 const trust = trusting({ roots: [chain.root] });
 const verifier = createIosStoreVerifier();
-const verify = (payload: object | string) => verifier.verifyTransaction(signJws(payload, chain), trust, NOW);
+const verify = (payload: object | string) =>
+  verifier.verifyTransactions([signJws(payload, chain)], trust, NOW);
 const outcome = async (payload: object | string) => word(await verify(payload));
 
 describe("a transaction", () => {
@@ -63,7 +64,7 @@ describe("a transaction", () => {
     for (const expiresDate of [undefined, null])
       expect(await verify(aTransaction({ type, expiresDate }))).toEqual({
         outcome: "verified",
-        payload: asSigned({ nature, expiresAt: null }),
+        payload: [asSigned({ nature, expiresAt: null })],
       });
   });
 
@@ -83,7 +84,7 @@ describe("a transaction", () => {
   ])("is read when %s is %p", async (field, value, expected) => {
     expect(await verify(aTransaction({ [field]: value }))).toEqual({
       outcome: "verified",
-      payload: asSigned(expected),
+      payload: [asSigned(expected)],
     });
   });
 });

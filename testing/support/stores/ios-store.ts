@@ -6,11 +6,9 @@ import {
   type SandboxCustomer,
 } from "../../../sandbox/ios-store/shop/payloads.ts";
 import type { IosStoreConfiguration } from "../../../lib/applications/application.ts";
-import type { AppTransaction } from "../../../lib/stores/ios-store/app-transaction.ts";
+import type { AppTransaction, RenewalInfo, Transaction } from "../../../lib/stores/ios-store/payloads.ts";
 import type { Notification } from "../../../lib/stores/ios-store/notification.ts";
-import type { RenewalInfo } from "../../../lib/stores/ios-store/renewal-info.ts";
-import type { Transaction } from "../../../lib/stores/ios-store/transaction.ts";
-import type { Trust } from "../../../lib/stores/ios-store/signatures/trust.ts";
+import type { Trust } from "../../../lib/stores/ios-store/signatures/chain.ts";
 import type { Verdict } from "../../../lib/stores/ios-store/signatures/verdict.ts";
 import { DAY, NOW } from "./purchases.ts";
 import {

@@ -1,9 +1,63 @@
 import { verify, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
-import { compactVerify } from "jose/jws/compact/verify";
 import { JOSEError } from "jose/errors";
-import { decodeCanonical, parseJsonObject } from "./encoding.ts";
+import { compactVerify } from "jose/jws/compact/verify";
 import { rejected, verified, type Verdict } from "./verdict.ts";
+
+/** Decodes the one canonical encoding of its bytes; null for whitespace, another alphabet or stray bits. */
+export const decodeCanonical = (text: string, encoding: "base64" | "base64url"): Buffer | null => {
+  const bytes = Buffer.from(text, encoding);
+  return bytes.toString(encoding) === text ? bytes : null;
+};
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
+/** Counts colons outside strings, one per member. Expects valid JSON. */
+const countWrittenMembers = (json: string): number => {
+  let members = 0;
+  let inString = false;
+  for (let index = 0; index < json.length; index += 1) {
+    const character = json.charCodeAt(index);
+    if (inString && character === BACKSLASH) index += 1;
+    else if (character === QUOTE) inString = !inString;
+    else if (character === COLON && !inString) members += 1;
+  }
+  return members;
+};
+
+/** Iterative, so that deep nesting cannot overflow the stack. */
+const countMembers = (json: unknown): number => {
+  const values = [json];
+  let members = 0;
+  for (const value of values) {
+    if (typeof value !== "object" || value === null) continue;
+    const inner: unknown[] = Object.values(value);
+    if (!Array.isArray(value)) members += inner.length;
+    for (const item of inner) if (typeof item === "object") values.push(item);
+  }
+  return members;
+};
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Parses a JSON object in UTF-8. Parsers disagree on duplicate names (RFC 8259, 4; RFC 7515, 10.12): null. */
+export const parseJsonObject = (bytes: Uint8Array): JsonObject | null => {
+  try {
+    const json = utf8.decode(bytes);
+    const value: unknown = JSON.parse(json);
+    // The parser keeps only one member of a duplicate name.
+    return isObject(value) && countMembers(value) === countWrittenMembers(json) ? value : null;
+  } catch {
+    return null;
+  }
+};
 
 /** A compact JWS, split into its parts. Nothing is verified, and the header is not decoded. */
 export interface CompactJws {
@@ -34,7 +88,7 @@ export const splitJws = (compact: string): Verdict<CompactJws> => {
   return verified({ compact, header, payload, signature });
 };
 
-/** Length of a signature's text, base64url-encoded. */
+/** Characters of a signature in base64url. */
 const SIGNATURE_LENGTH = 86;
 
 /**
@@ -52,9 +106,6 @@ export const distinctJws = (compacts: readonly string[]): readonly string[] => {
   });
 };
 
-const isTexts = (value: unknown): value is readonly string[] =>
-  Array.isArray(value) && value.every((item) => typeof item === "string");
-
 /**
  * Certificates of the `x5c` header, the signing one first. Keys named in other ways (`jwk`, `jku`, `x5u`, `kid`) are never
  * used: nobody vouches for them.
@@ -67,8 +118,10 @@ export const certificatesOf = ({ header }: CompactJws): Verdict<readonly string[
   if (members === null) return rejected("malformed_jws");
   if (members["alg"] !== "ES256") return rejected("algorithm_not_accepted");
   if (Object.hasOwn(members, "crit") || Object.hasOwn(members, "b64")) return rejected("critical_header");
-  const x5c = members["x5c"];
-  return isTexts(x5c) ? verified(x5c) : rejected("chain_length");
+  const x5c: unknown = members["x5c"];
+  return Array.isArray(x5c) && x5c.every((item) => typeof item === "string")
+    ? verified(x5c)
+    : rejected("chain_length");
 };
 
 /**

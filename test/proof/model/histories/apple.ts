@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Environment } from "../../../../lib/contract/schemas.ts";
 import { DAY } from "../../../../testing/support/stores/purchases.ts";
-import type { StatedRenewalInfo } from "../../../../lib/stores/ios-store/renewal-info.ts";
+import type { StatedRenewalInfo } from "../../../../lib/stores/ios-store/payloads.ts";
 import { aVerifiedRenewalInfo } from "../../../../testing/support/stores/ios-store.ts";
 import type { IosFact } from "../stated-facts.ts";
 import { at, choice, environment, type Made } from "./choices.ts";

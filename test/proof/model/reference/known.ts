@@ -1,5 +1,5 @@
 import type { Environment } from "../../../../lib/contract/schemas.ts";
-import type { StatedRenewalInfo } from "../../../../lib/stores/ios-store/renewal-info.ts";
+import type { StatedRenewalInfo } from "../../../../lib/stores/ios-store/payloads.ts";
 import type { Fact, ModelClaim, ModelRequest } from "../stated-facts.ts";
 import { lineageName, purchasesIn } from "./names.ts";
 

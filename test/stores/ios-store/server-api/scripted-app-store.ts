@@ -6,7 +6,7 @@ import {
   createAppStoreServer,
   type AppStoreAnswer,
   type AppStoreApp,
-} from "../../../../lib/stores/ios-store/server-api/app-store-server.ts";
+} from "../../../../lib/stores/ios-store/app-store-server.ts";
 import type { StoreClientOptions } from "../../../../lib/stores/store-client.ts";
 import { close, listen } from "../../../../local/server.ts";
 

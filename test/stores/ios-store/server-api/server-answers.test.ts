@@ -4,7 +4,7 @@ import {
   readNotifications,
   readStatuses,
   readTransaction,
-} from "../../../../lib/stores/ios-store/server-api/server-answers.ts";
+} from "../../../../lib/stores/ios-store/server-answers.ts";
 
 test("statuses are the last facts of each subscription, and which are in grace", () => {
   const lastTransactions = [

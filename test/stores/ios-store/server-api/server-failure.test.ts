@@ -1,4 +1,4 @@
-import { failureOf } from "../../../../lib/stores/ios-store/server-api/server-failure.ts";
+import { failureOf } from "../../../../lib/stores/ios-store/server-answers.ts";
 import { NOW } from "./scripted-app-store.ts";
 
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { extensionsOf } from "../../../../lib/stores/ios-store/signatures/certificates.ts";
+import { extensionsOf } from "../../../../lib/stores/ios-store/signatures/chain.ts";
 
 const SAMPLES = new URL("../../../proof/comparison/apple-samples.json", import.meta.url);
 const samples: Readonly<Record<string, string>> = JSON.parse(readFileSync(SAMPLES, "utf8"));

@@ -13,8 +13,7 @@ import {
   signJws,
   type SigningChain,
 } from "../../../../sandbox/ios-store/signing.ts";
-import { verifyChain } from "../../../../lib/stores/ios-store/signatures/chain.ts";
-import { APPLE_ROOTS, type Trust } from "../../../../lib/stores/ios-store/signatures/trust.ts";
+import { verifyChain, APPLE_ROOTS, type Trust } from "../../../../lib/stores/ios-store/signatures/chain.ts";
 import { createIosStoreVerifier } from "../../../../lib/stores/ios-store/verifier.ts";
 import { aTransaction, trusting, word } from "../../../../testing/support/stores/ios-store.ts";
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
@@ -99,6 +98,6 @@ describe.each(PARTS)("the time of signing must be within the validity of the %s:
   ])("%s", async (_, signedDate, expected) => {
     const jws = signJws(aTransaction({ signedDate }), limits);
     const trusted = trusting({ roots: [limits.root] });
-    expect(word(await createIosStoreVerifier().verifyTransaction(jws, trusted, NOW))).toBe(expected);
+    expect(word(await createIosStoreVerifier().verifyTransactions([jws], trusted, NOW))).toBe(expected);
   });
 });

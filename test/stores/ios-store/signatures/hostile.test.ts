@@ -23,7 +23,7 @@ const many = (make: (index: number) => string): string[] =>
 const verifyAll = async (compacts: readonly string[], known = true) => {
   const { checks, done } = watchChecks();
   const verifier = createIosStoreVerifier(checks);
-  if (known) await verifier.verifyTransaction(good, trust, NOW);
+  if (known) await verifier.verifyTransactions([good], trust, NOW);
   const before = done.first + done.alone + done.together;
   const certificates = spyOn(X509Certificate.prototype, "verify");
   try {
@@ -97,5 +97,5 @@ test.each([
   const empty = Buffer.byteLength(JSON.stringify({ alg: "ES256", x5c: chain.x5c, a: "" }));
   const jws = signJws(aTransaction(), chain, { a: "a".repeat(Math.floor((characters * 3) / 4) - empty) });
   expect(jws.indexOf(".")).toBe(characters);
-  expect(word(await createIosStoreVerifier().verifyTransaction(jws, trust, NOW))).toBe(expected);
+  expect(word(await createIosStoreVerifier().verifyTransactions([jws], trust, NOW))).toBe(expected);
 });

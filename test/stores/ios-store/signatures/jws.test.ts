@@ -15,7 +15,7 @@ const stranger = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const verifier = createIosStoreVerifier();
 const trust = trusting({ roots: [chain.root] });
 
-const verify = (jws: string) => verifier.verifyTransaction(jws, trust, NOW);
+const verify = (jws: string) => verifier.verifyTransactions([jws], trust, NOW);
 
 const good = signJws(aTransaction(), chain);
 beforeAll(() => verify(good));
@@ -36,7 +36,7 @@ test("a signature is valid however its numbers begin: with zeros, or with a bit 
 
 /** The verdict on a JWS. Expects the same for a new verifier, for a known header, and beside other JWS. */
 const outcome = async (jws: string): Promise<string> => {
-  const first = word(await createIosStoreVerifier().verifyTransaction(jws, trust, NOW));
+  const first = word(await createIosStoreVerifier().verifyTransactions([jws], trust, NOW));
   const beside = await verifier.verifyTransactions([good, jws], trust, NOW);
   expect(word(await verify(jws))).toBe(first);
   expect(beside.outcome === "rejected" ? beside.reason : "verified").toBe(first);
@@ -50,7 +50,7 @@ const [otherHeader, otherPayload] = signJws(aTransaction({ productId: "other" })
 }).split(".");
 
 test("a JWS signed by the chain's leaf is verified", async () => {
-  expect(await verify(good)).toEqual({ outcome: "verified", payload: asSigned() });
+  expect(await verify(good)).toEqual({ outcome: "verified", payload: [asSigned()] });
 });
 
 test.each([

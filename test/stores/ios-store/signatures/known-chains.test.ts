@@ -15,7 +15,7 @@ const aVerifier = () => {
   const { checks, done } = watchChecks();
   const verifier = createIosStoreVerifier(checks);
   const verify = async (compact: string, given = trust) =>
-    word(await verifier.verifyTransaction(compact, given, NOW));
+    word(await verifier.verifyTransactions([compact], given, NOW));
   return { verifier, verify, done };
 };
 
@@ -25,7 +25,7 @@ test("twenty JWS of one new chain cost its certificates once, and one signature 
   await verifier.verifyTransactions(Array(20).fill(jws), trust, NOW);
   expect(done).toEqual({ first: 1, alone: 0, together: 19 });
   expect(certificates).toHaveBeenCalledTimes(3);
-  await verifier.verifyTransaction(signJws(aTransaction(), chain, { typ: "JWT" }), trust, NOW);
+  await verifier.verifyTransactions([signJws(aTransaction(), chain, { typ: "JWT" })], trust, NOW);
   expect(done).toEqual({ first: 2, alone: 0, together: 19 });
   expect(certificates).toHaveBeenCalledTimes(3);
   certificates.mockRestore();

@@ -6,7 +6,7 @@ import {
   signJws,
   type JwsSigner,
 } from "../../../../sandbox/ios-store/signing.ts";
-import { selfSignedBundle } from "../../../../lib/stores/ios-store/app-transaction.ts";
+import { selfSignedBundle } from "../../../../lib/stores/ios-store/agreement.ts";
 import { verifyChain } from "../../../../lib/stores/ios-store/signatures/chain.ts";
 import { createIosStoreVerifier } from "../../../../lib/stores/ios-store/verifier.ts";
 import {
@@ -28,19 +28,21 @@ const verifier = createIosStoreVerifier();
 const inXcode = (fields = {}) =>
   aTransaction({ environment: "Xcode", transactionId: "0", webOrderLineItemId: "0", ...fields });
 const verify = (payload: object, signer: JwsSigner = xcode, given = trust) =>
-  verifier.verifyTransaction(signJws(payload, signer, { kid: "Apple_Xcode_Key" }), given, NOW);
+  verifier.verifyTransactions([signJws(payload, signer, { kid: "Apple_Xcode_Key" })], given, NOW);
 const outcome = async (...parameters: Parameters<typeof verify>) => word(await verify(...parameters));
 
 describe("StoreKit testing in Xcode", () => {
   test("is accepted with a registered certificate, in the environment xcode", async () => {
     expect(await verify(inXcode())).toEqual({
       outcome: "verified",
-      payload: asSigned({
-        transactionIdentifier: "0",
-        webOrderLineItemIdentifier: null,
-        environment: "xcode",
-        xcodeCertificate,
-      }),
+      payload: [
+        asSigned({
+          transactionIdentifier: "0",
+          webOrderLineItemIdentifier: null,
+          environment: "xcode",
+          xcodeCertificate,
+        }),
+      ],
     });
     const appTransaction = signJws(anAppTransaction({ receiptType: "Xcode", appAppleId: undefined }), xcode);
     expect(await verifier.verifyAppTransaction(appTransaction, trust, NOW)).toMatchObject({
@@ -81,12 +83,14 @@ describe("StoreKit testing in Xcode", () => {
     };
     expect(await verify(inXcode(times))).toMatchObject({
       outcome: "verified",
-      payload: {
-        signedAt: NOW - 1000,
-        purchasedAt: NOW - 10 * DAY,
-        originalPurchasedAt: NOW - 11 * DAY,
-        expiresAt: NOW + DAY,
-      },
+      payload: [
+        {
+          signedAt: NOW - 1000,
+          purchasedAt: NOW - 10 * DAY,
+          originalPurchasedAt: NOW - 11 * DAY,
+          expiresAt: NOW + DAY,
+        },
+      ],
     });
     expect(await outcome(aTransaction({ signedDate: NOW - 999.5 }), chain)).toBe("signing_time");
   });

@@ -1,34 +1,49 @@
-import { boundedText, parseJson } from "../../../bounded-text.ts";
-import type { Environment } from "../../../contract/schemas.ts";
-import type { Instant } from "../../../entitlements/time.ts";
-import { within } from "../../../pause.ts";
-import { unansweredBecause } from "../../../unanswered.ts";
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import { SignJWT } from "jose/jwt/sign";
+import { boundedText, parseJson } from "../../bounded-text.ts";
+import type { Environment } from "../../contract/schemas.ts";
+import { MINUTE, SECOND } from "../../duration.ts";
+import type { Instant } from "../../entitlements/time.ts";
+import { within } from "../../pause.ts";
+import { unansweredBecause } from "../../unanswered.ts";
 import {
   createStoreClient,
+  CredentialError,
+  credentialRejected,
   malformedAnswer,
+  readCredential,
   STORE_TIMING,
   unavailable,
+  type ReadSecret,
   type StoreClientOptions,
-} from "../../store-client.ts";
+} from "../store-client.ts";
 import {
+  failureOf,
+  impossibleTransaction,
   readAppTransaction,
   readHistory,
   readNotifications,
   readStatuses,
   readTransaction,
+  type Failure,
   type NotificationPage,
   type SignedFacts,
   type TransactionPage,
 } from "./server-answers.ts";
-import { failureOf, impossibleTransaction, type Failure } from "./server-failure.ts";
-import {
-  signToken,
-  TOKEN_USE_MILLISECONDS,
-  type AppStoreServerKey,
-  type TokenSubject,
-} from "./server-token.ts";
 
-export type { NotificationPage, SignedFacts, TransactionPage } from "./server-answers.ts";
+/**
+ * An in-app purchase key of App Store Connect. Nothing here is secret: the key itself is in Secrets Manager.
+ *
+ * @see https://developer.apple.com/documentation/appstoreserverapi/creating-api-keys-to-authorize-api-requests
+ */
+export interface AppStoreServerKey {
+  /** The issuer ID of the team, a UUID. */
+  readonly issuerIdentifier: string;
+  /** The key ID, such as `ABC123DEFG`. */
+  readonly keyIdentifier: string;
+  /** Name or ARN of the secret whose text is the private key, as Apple's `.p8` file has it. */
+  readonly secret: string;
+}
 
 /** One app in one environment, and the key that may ask about it. */
 export interface AppStoreApp {
@@ -37,6 +52,8 @@ export interface AppStoreApp {
   readonly environment: Exclude<Environment, "xcode">;
   readonly key: AppStoreServerKey;
 }
+
+type TokenSubject = Pick<AppStoreApp, "bundleIdentifier" | "key">;
 
 /** Outcome of a question. In production the App Store also refuses every key for an app that was never released. */
 export type AppStoreAnswer<Content> = { readonly outcome: "answered"; readonly content: Content } | Failure;
@@ -111,6 +128,46 @@ const TRANSACTION_IDENTIFIER = /^\d{1,64}$/;
 
 /** A page of twenty notifications is below half a megabyte. */
 const LONGEST_ANSWER_BYTES = 4 * 1024 * 1024;
+
+/** Apple accepts tokens of up to an hour. */
+const TOKEN_LIFETIME_MILLISECONDS = 20 * MINUTE;
+/** Tokens are backdated, because a server whose clock is behind refuses one from the future. */
+const SKEW_MILLISECONDS = MINUTE;
+/** Age up to which a token is used, four minutes before it expires. */
+const TOKEN_USE_MILLISECONDS = 15 * MINUTE;
+
+const parseKey = (text: string): KeyObject => {
+  try {
+    const key = createPrivateKey(text);
+    if (key.asymmetricKeyDetails?.namedCurve === "prime256v1") return key;
+  } catch {
+    // The error could quote the key.
+  }
+  throw new CredentialError(credentialRejected("secretIsNoPrivateKey"));
+};
+
+/**
+ * Reads the key and signs a token, which serves both environments.
+ *
+ * @throws CredentialError
+ * @see https://developer.apple.com/documentation/appstoreserverapi/generating-json-web-tokens-for-api-requests
+ */
+const signToken = async (
+  { bundleIdentifier, key }: TokenSubject,
+  readSecret: ReadSecret,
+  now: () => Instant,
+): Promise<string> => {
+  const privateKey = parseKey(await readCredential(readSecret, key.secret));
+  const issuedAt = now() - SKEW_MILLISECONDS;
+  const inSeconds = (milliseconds: number): number => Math.floor(milliseconds / SECOND);
+  return new SignJWT({ bid: bundleIdentifier })
+    .setProtectedHeader({ alg: "ES256", kid: key.keyIdentifier, typ: "JWT" })
+    .setIssuer(key.issuerIdentifier)
+    .setIssuedAt(inSeconds(issuedAt))
+    .setExpirationTime(inSeconds(issuedAt + TOKEN_LIFETIME_MILLISECONDS))
+    .setAudience("appstoreconnect-v1")
+    .sign(privateKey);
+};
 
 /** Null where the body is too large. */
 const readText = ({ body }: Response): Promise<string | null> =>
