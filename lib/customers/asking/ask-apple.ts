@@ -33,30 +33,21 @@ interface AppleContext extends AnswerContext {
   readonly purchase: Purchase;
 }
 
-type Asked = AppStoreAnswer<SignedFacts>;
-
-/** Time after which a refresh asks nothing more and stores the answers it has. One question takes up to 10 seconds. */
+/** Time after which nothing more is asked and the answers so far are stored. One question takes up to 10 seconds. */
 const ASKING_MILLISECONDS = 15_000;
-
-const READ = 200;
 
 const isSame = (one: PurchaseReference, other: PurchaseReference): boolean =>
   referenceText(one) === referenceText(other);
 
-/**
- * All transactions of a person.
- *
- * @param isEnough whether no further page is asked for after so many
- */
+/** All transactions of a person, or of the first pages that are enough. */
 export const askHistory = async (
   appStore: Pick<AppStoreServer, "transactionHistory">,
   app: AppStoreApp,
   transaction: string,
   isEnough: (pages: number) => boolean,
-): Promise<Asked> => {
+): Promise<AppStoreAnswer<SignedFacts>> => {
   const signedTransactions: string[] = [];
-  let revision: string | null = null;
-  let pages = 0;
+  let [revision, pages]: [string | null, number] = [null, 0];
   do {
     const answer: Awaited<ReturnType<AppStoreServer["transactionHistory"]>> =
       await appStore.transactionHistory(app, transaction, revision);
@@ -68,7 +59,7 @@ export const askHistory = async (
   return { outcome: "answered", content: { signedTransactions, signedRenewalInfos: [] } };
 };
 
-/** The facts of one lineage alone, without identities: the person's other purchases may be an erased customer's. */
+/** One lineage alone, without identities: the person's other purchases may be an erased customer's. */
 const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): VerifiedFacts => ({
   ...facts,
   identities: [],
@@ -78,7 +69,7 @@ const ofLineage = (facts: VerifiedFacts, lineage: PurchaseReference): VerifiedFa
   renewals: facts.renewals.filter((renewal) => isSame(renewal, lineage)),
 });
 
-/** Payloads that verify, each with its JWS. Others must not block them: Apple composes the answer. */
+/** Payloads that verify. Others must not block them: Apple composes the answer. */
 const verifyEach = async <Payload>(
   verify: VerifyAll<Payload>,
   compacts: readonly string[],
@@ -87,8 +78,8 @@ const verifyEach = async <Payload>(
   const verified: { readonly jws: string; readonly payload: Payload }[] = [];
   for (const jws of distinctJws(compacts)) {
     const verdict = await verify([jws], trust, moment);
-    if (verdict.outcome === "verified")
-      verified.push(...verdict.payload.map((payload) => ({ jws, payload })));
+    const payloads = verdict.outcome === "verified" ? verdict.payload : [];
+    verified.push(...payloads.map((payload) => ({ jws, payload })));
   }
   return verified;
 };
@@ -149,28 +140,26 @@ const askAppStore = async (context: AppleContext): Promise<AppStoreAnswer<Verifi
   const facts = await verifiedFactsOf(context, answer.content);
   const isEnough = !isSubscription || facts === null || !isUnsettled(context, facts);
   const all = isEnough ? null : await history();
-  // What the statuses tell is not blocked by a history that does not come.
+  // A history that does not come does not block what the statuses tell.
   if (all?.outcome !== "answered") return { outcome: "answered", content: facts };
   const signedTransactions = [...answer.content.signedTransactions, ...all.content.signedTransactions];
-  return {
-    outcome: "answered",
-    content: await verifiedFactsOf(context, { ...answer.content, signedTransactions }),
-  };
+  const content = await verifiedFactsOf(context, { ...answer.content, signedTransactions });
+  return { outcome: "answered", content };
 };
 
-/** Stores an answer; of an erased customer's, only what is of the lineage that was asked about. */
+/** Of an erased customer's answer, stores only what is of the lineage that was asked about. */
 const storeAnswer = async (
   { ports, purchase }: AppleContext,
   application: Application,
   facts: VerifiedFacts,
 ): Promise<AskOutcome> => {
+  const own = ofLineage(facts, purchase);
   // An answer about others, as of a lineage that has moved, moves only their questions.
-  const { purchases, renewals } = ofLineage(facts, purchase);
-  const isAbout = purchases.length + renewals.length > 0;
+  const isAbout = own.purchases.length + own.renewals.length > 0;
   return storeFacts(ports, application, facts, null)
     .catch(async (error: unknown) => {
       if (!isOfErased(error)) throw error;
-      return storeFacts(ports, application, ofLineage(facts, purchase), null);
+      return storeFacts(ports, application, own, null);
     })
     .then(() => ({ outcome: isAbout ? "stored" : "failed" }), failedIfErased);
 };
@@ -200,7 +189,7 @@ export const askApple = async (
       return { outcome: answer.outcome };
     case "unavailable":
       // An answer that cannot be parsed concerns only this purchase.
-      return answer.status === READ
+      return answer.status === 200
         ? { outcome: "failed" }
         : { outcome: "unavailable", retryAt: answer.retryAt };
     case "answered":

@@ -35,26 +35,24 @@ export const ASKED_PER_SECOND_IN_SANDBOX = 3;
 
 export type PausedQueue = StoreInEnvironment & Failing<PauseReason>;
 
-/** Acknowledgements of purchases that belong to an account. */
-export interface AcknowledgementReport {
-  readonly made: number;
-  /** Tried without success, or waiting in a queue that is paused; `oldest` and `nearDeadline` count production. */
-  readonly due: number;
-  /** Age in milliseconds of the oldest one; 0: none is. */
-  readonly oldest: number;
-  /** Less than a day from their deadline, or past it. */
-  readonly nearDeadline: number;
-  /** Refunded by the store, dropped by it, or given up. Production only. */
-  readonly failed: number;
-}
-
 export interface AskReport {
   readonly asked: number;
   readonly failed: number;
   /** Age in milliseconds of the oldest due production question, save in queues that a rejected credential pauses; 0: none. */
   readonly oldest: number;
   readonly paused: readonly PausedQueue[];
-  readonly acknowledgements: AcknowledgementReport;
+  /** Acknowledgements of purchases that belong to an account. All but `made` and `due` count production. */
+  readonly acknowledgements: {
+    readonly made: number;
+    /** Tried without success, or waiting in a queue that is paused. */
+    readonly due: number;
+    /** Age in milliseconds of the oldest one; 0: none is. */
+    readonly oldest: number;
+    /** Less than a day from their deadline, or past it. */
+    readonly nearDeadline: number;
+    /** Refunded by the store, dropped by it, or given up. */
+    readonly failed: number;
+  };
 }
 
 const QUEUES_AT_ONCE = 50;
@@ -64,20 +62,20 @@ const UNREADABLE_STEP = HOUR;
 
 const NEAR_MILLISECONDS = DAY;
 
-/** Due items of a paused queue that are read, to count its acknowledgements. */
+/** Due items of a paused queue whose acknowledgements are counted. */
 const COUNTED = 100;
 
 /** A store that is down is retried within a renewal leeway of 15 minutes; a rejected key needs a person. */
 const PAUSES: Readonly<Record<PauseReason, readonly number[]>> = {
-  unavailable: [0.5, 1, 2, 4, 5].map((minutes) => minutes * MINUTE),
-  "credential-rejected": [5, 15, 60].map((minutes) => minutes * MINUTE),
+  unavailable: [30 * SECOND, MINUTE, 2 * MINUTE, 4 * MINUTE, 5 * MINUTE],
+  "credential-rejected": [5 * MINUTE, 15 * MINUTE, HOUR],
 };
 export const pausesOf = (because: PauseReason): readonly number[] => PAUSES[because];
 
 /** Longest pause that a store can ask for. */
 const LONGEST_PAUSE = HOUR;
 
-/** Age from which a question moves on although its queue is paused, so that it does not hold up the others. */
+/** Age from which a question moves on although its queue is paused: it holds up no others. */
 const MOVES_ON_AFTER = HOUR;
 
 type Asked = Outcome<PauseReason> & { readonly said: Said };
@@ -121,11 +119,8 @@ const countPending = (
   if (acknowledgement.deadline - run.now() < NEAR_MILLISECONDS) counts.nearDeadline += 1;
 };
 
-const countUnmade = (
-  { progress: { acknowledgements: counts } }: QueueContext,
-  { purchase }: DueAsk,
-): void => {
-  if (purchase.environment === "production") counts.failed += 1;
+const countUnmade = ({ progress }: QueueContext, { purchase }: DueAsk): void => {
+  if (purchase.environment === "production") progress.acknowledgements.failed += 1;
 };
 
 const read = async (
@@ -164,7 +159,6 @@ const postpone = async (context: QueueContext, due: DueAsk, said: Said): Promise
   return queues.move(due, stored === null ? unread : askAfterFailure(stored, said, moment));
 };
 
-/** Asks the store about one purchase, and counts what became of its acknowledgement. */
 const askOne = async (context: QueueContext, due: DueAsk): Promise<Asked> => {
   const { run, application, progress } = context;
   // Neither a failed question, nor a sign that the store answers.
@@ -186,7 +180,6 @@ const askOne = async (context: QueueContext, due: DueAsk): Promise<Asked> => {
   return result;
 };
 
-/** Adds a queue's oldest question, its pause and its pending acknowledgements to the report. */
 const reportWaiting = async (context: QueueContext): Promise<void> => {
   const { run, progress, reference } = context;
   const moment = run.now();

@@ -29,8 +29,7 @@ import {
 import { failedIfErased, type AskOutcome, type DueAsk } from "./ask.ts";
 
 const TOO_MANY_REQUESTS = 429;
-
-/** Pause after it where Google does not say when to ask again. */
+/** Pause after it where Google names none. */
 const RETRY_AFTER = 5 * SECOND;
 
 const unanswered = (answer: StoreFailure, now: Instant): AskOutcome => {
@@ -52,10 +51,7 @@ const isRefundedUnacknowledged = (
   lines.length > 0 &&
   lines.every((line) => isOverAt(line, now));
 
-/**
- * Asks Google about a purchase, stores the answer, and makes a due acknowledgement. `fullyVoidedAt`: see
- * `lookUpVoided`.
- */
+/** Asks about a purchase, stores the answer, and makes a due acknowledgement. `fullyVoidedAt`: see `lookUpVoided`. */
 export const askGoogle = async (
   ports: AndroidStorePurchases,
   application: Application,

@@ -41,7 +41,7 @@ export type Asked = Pick<StoredPurchase, "purchase" | "ask" | "bundleOrPackage" 
 /** One queue for each bundle or package and environment. The transaction of a purchase's facts writes its item. */
 export interface AskQueues {
   of(reference: StoreInEnvironment): Queue<DueAsk, PauseReason>;
-  /** Health of a queue; one that was never taken is healthy. */
+  /** One that was never taken is healthy. */
   healthOf(reference: StoreInEnvironment): Promise<QueueHealth<PauseReason>>;
   /** Ends a pause: the next worker asks at once. */
   resume(reference: StoreInEnvironment): Promise<void>;
@@ -56,10 +56,7 @@ export interface AskQueues {
     ask: NextAsk,
     source: AskSource,
   ): Promise<"written" | "conflict">;
-  /**
-   * Ends an acknowledgement, and moves the question to what the facts give. A purchase that has changed since stays as
-   * it is.
-   */
+  /** Ends an acknowledgement, and moves the question. A purchase that has changed since stays as it is. */
   acknowledged(
     application: ApplicationId,
     asked: Asked,
@@ -68,28 +65,23 @@ export interface AskQueues {
   ): Promise<void>;
 }
 
+/**
+ * `stored`: the answer, and the next question. `unknown`: not known to the store, or dropped; it may be a mistake, and
+ * only the queue has an Android purchase's token, so it is asked about until it is long over. `unconfigured`: no
+ * configuration or key, for now. `failed`: the answer cannot be used, or this service failed. `over`: no longer stored.
+ * `unclaimed`: not asked, as nobody has the purchase that is to be acknowledged.
+ */
 export type AskOutcome =
   | {
-      /** Its answer is stored, and its next question set with it. */
       readonly outcome: "stored";
-      /** Whether its acknowledgement was made; null: none was to be made. */
+      /** Null: no acknowledgement was to be made. */
       readonly isAcknowledged?: boolean | null;
       /** Whether the store has refunded it, because it was not acknowledged in time. */
       readonly isRefunded?: boolean;
     }
+  | { readonly outcome: "unavailable"; readonly retryAt: Instant | null }
   | {
-      /**
-       * `unknown`: not known to the store, or dropped. Stores have said so by mistake, and only the queue has an
-       * Android purchase's token: it is asked about until it is long over. `unconfigured`: no configuration or key, for
-       * now. `failed`: the answer cannot be used, or this service failed. `over`: no longer stored. `unclaimed`: not
-       * asked, as nobody has got the purchase to acknowledge.
-       */
       readonly outcome: "unknown" | "unconfigured" | "failed" | "over" | "unclaimed" | "credential-rejected";
-    }
-  | {
-      readonly outcome: "unavailable";
-      /** The time that the store named; null: none. */
-      readonly retryAt: Instant | null;
     };
 
 export type Said = AskOutcome["outcome"];
@@ -97,7 +89,7 @@ export type Said = AskOutcome["outcome"];
 export const isOfErased = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND";
 
-/** For an erased customer's facts. A buried purchase has left the queue; one that only mentions it stays. */
+/** An erased customer's purchase has left the queue; one that only mentions it stays. */
 export const failedIfErased = (error: unknown): AskOutcome => {
   if (isOfErased(error)) return { outcome: "failed" };
   throw error;
@@ -115,7 +107,7 @@ export interface FactsOrigin {
   readonly isNotified?: boolean;
 }
 
-/** Time for which an item is kept after it is due, so that no token stays if nothing works the queue off. */
+/** No token stays for longer, if nothing works the queue off. */
 export const KEPT_AFTER_DUE = 120 * DAY;
 
 /** The question that is still in its queue: its item has not expired. */
@@ -131,10 +123,9 @@ export const nextAcknowledgement = ({ dueSince, deadline }: Acknowledgement, aft
     : Math.min(step, after + Math.max(MINUTE, Math.floor((deadline - after) / 3)));
 };
 
-/** Time after a notification that taught nothing at which Google is asked once more. */
+/** Google is asked once more after a notification that brought nothing new. */
 const ASKED_AGAIN_AFTER = MINUTE;
 
-/** Time after which the App Store is asked about a purchase whose erasure was lifted. */
 const LIFTED_ASKED_AFTER = 5 * SECOND;
 
 export interface AskInput {
@@ -150,7 +141,6 @@ export interface AskInput {
 export const hasChanged = ({ purchase, stored }: Pick<AskInput, "purchase" | "stored">): boolean =>
   stored === undefined || !samePurchase(stored.purchase, purchase);
 
-/** Whether they change more than the time of verification. */
 const isNews = ({ purchase, stored }: AskInput): boolean =>
   stored === undefined || !samePurchase(verifiedAs(stored.purchase, 0), verifiedAs(purchase, 0));
 
@@ -202,12 +192,9 @@ export const askAfter = (input: AskInput): NextAsk | null => {
   return setsAnew ? wanted : earliest([queued, wanted]);
 };
 
-/** Delay of a question without an answer, within a day of an end: the renewal leeway may run. */
+/** Within a day of an end: the renewal leeway may run. */
 const UNANSWERED_STEP = 5 * MINUTE;
 const UNANSWERED_LATER_STEP = HOUR;
-
-const hasEndedWithin = ({ lines }: Purchase, milliseconds: number, moment: Instant): boolean =>
-  lines.some(({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + milliseconds);
 
 const SAYS_NOTHING: ReadonlySet<Said> = new Set(["unavailable", "credential-rejected", "failed"]);
 
@@ -224,7 +211,9 @@ export const askAfterFailure = (
     ({ at: nextAcknowledgement(acknowledgement, moment), because: "acknowledgement" } as const);
   if (said === "unclaimed") return earliest([next, tried]);
   const isLast = next === null && moment >= lastHeard(purchase) + ASKED_AFTER_END;
-  const step = hasEndedWithin(purchase, DAY, moment)
+  const step = purchase.lines.some(
+    ({ endsAt }) => endsAt !== null && endsAt <= moment && moment < endsAt + DAY,
+  )
     ? UNANSWERED_STEP
     : SAYS_NOTHING.has(said)
       ? UNANSWERED_LATER_STEP

@@ -65,7 +65,7 @@ const factsByOwner = ({
   return byOwner;
 };
 
-/** Plans that store each purchase for its owner: nobody merges, and no link changes. */
+/** Each purchase for its owner: nobody merges, and no link changes. */
 const plansForOwners = (state: StateContext): readonly Plan[] =>
   [...factsByOwner(state)].map(([survivor, purchases]) => {
     const { link, identifier } = survivor;
@@ -73,7 +73,7 @@ const plansForOwners = (state: StateContext): readonly Plan[] =>
     return planCustomerChange(state, { ...nothing, purchases, survivor, link, identifier });
   });
 
-/** Plans of the same request without an account, if it may merge and bind; if that is refused too, one per owner. */
+/** Of the same request without an account, if it may merge; if that is refused too, one per owner. */
 const plansWithoutClaim = (state: StateContext, { merges }: { readonly merges: boolean }) => {
   const unclaimed = resolveCustomer(state.owners, null, state.moment);
   if (!merges || unclaimed.outcome === "refused" || unclaimed.survivor === null)
@@ -83,7 +83,6 @@ const plansWithoutClaim = (state: StateContext, { merges }: { readonly merges: b
   return { plans: [planCustomerChange(state, { ...merge, identifier, liftsErasures: false })], isRound };
 };
 
-/** Writes plans, one after the other. `conflict`: a concurrent write came first. */
 const write = async ({ store }: StateContext, plans: readonly Plan[]): Promise<"written" | "conflict"> => {
   for (const { change } of plans)
     if (change !== null && (await store.write(change)) === "conflict") return "conflict";

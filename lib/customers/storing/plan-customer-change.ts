@@ -15,6 +15,7 @@ import {
 } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { CustomerId } from "../../identifiers.ts";
+import { compare } from "../../order.ts";
 import { type Asked, askAfter, hasChanged, type FactsOrigin } from "../asking/ask.ts";
 import {
   bundleOrPackageOf,
@@ -115,7 +116,6 @@ interface Joined {
   readonly purchase: Purchase;
 }
 
-/** Step 1: joins each purchase of the request with its stored state. */
 const join = (purchases: readonly Purchase[], known: KnownFacts): readonly Joined[] =>
   joinAll(purchases).map((said) => {
     const reference = referenceText(said);
@@ -123,7 +123,7 @@ const join = (purchases: readonly Purchase[], known: KnownFacts): readonly Joine
     return { reference, said, stored, purchase: joinWithStored(stored?.purchase, said) };
   });
 
-/** The facts' origin, unless the purchase is only mentioned or belongs to another bundle. */
+/** Null: the purchase is only mentioned, or belongs to another bundle. */
 const originOf = (origin: FactsOrigin | null, { said, stored }: Joined): FactsOrigin | null => {
   const { store, verifiedAt, renewal } = said;
   if (origin?.source.store !== store || (verifiedAt === 0 && renewal === null)) return null;
@@ -146,7 +146,7 @@ const acknowledgementAfter = (
 
 type Followed = ReturnType<typeof followUp>;
 
-/** Step 2: what is due of a joined purchase: its acknowledgement, and the next question to its store. */
+/** What is due of a joined purchase: its acknowledgement, and the next question to its store. */
 const followUp = (state: PlanState, { liftsErasures, identifier }: Merge, joined: Joined) => {
   const { known, moment } = state;
   const { reference, stored, purchase } = joined;
@@ -189,7 +189,7 @@ const projectionOf = (
 const heldBy = (customers: readonly (StoredCustomer | null)[]): ReadonlyMap<string, Purchase> =>
   byReference(customers.flatMap((customer) => customer?.holdings ?? []));
 
-/** Step 3: the holdings afterwards, and the purchases to write: those that are held first. */
+/** The holdings afterwards, and the purchases to write: those that are held first. */
 const project = (catalog: Catalog, { survivor, absorbed }: Merge, purchases: readonly Followed[]) => {
   const before = heldBy([survivor, ...absorbed]);
   const holdingsWith = projectionOf(before, catalog);
@@ -199,10 +199,8 @@ const project = (catalog: Catalog, { survivor, absorbed }: Merge, purchases: rea
   const written = purchases.filter(
     ({ changed, reference }) => changed || !heldAlike(before.get(reference), after.get(reference)),
   );
-  const [held = [], others = []] = [true, false].map((isHeld) =>
-    written.filter(({ reference }) => after.has(reference) === isHeld),
-  );
-  return { holdingsWith, holdings, written: [...held, ...others].map(({ stored }) => stored) };
+  const heldFirst = written.toSorted((a, b) => compare(after.has(b.reference), after.has(a.reference)));
+  return { holdingsWith, holdings, written: heldFirst.map(({ stored }) => stored) };
 };
 
 /** Holdings that the owners would have together with these purchases. */

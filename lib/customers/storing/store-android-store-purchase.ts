@@ -23,7 +23,6 @@ export interface AndroidStorePurchases extends FactStore {
   readonly asks: Pick<AskQueues, "acknowledged">;
 }
 
-/** A package of an application, and the ports by which its purchases are looked up and stored. */
 export interface PackageContext {
   readonly ports: AndroidStorePurchases;
   readonly application: Application;
@@ -31,13 +30,10 @@ export interface PackageContext {
 }
 
 /** How Google was asked. `askedAt`: the question is answered; null: only new facts set the next one. */
-export interface AndroidStoreQuestion extends Pick<FactsOrigin, "isNotified"> {
-  readonly source: AndroidStoreSource;
-  readonly askedAt: Instant | null;
-}
+type AndroidStoreQuestion = Pick<FactsOrigin, "source" | "askedAt" | "isNotified">;
 
 /** Whether the store's acknowledgement was made; null: none was to be made. */
-export type Stored = StoringOutcome & { readonly isAcknowledged: boolean | null };
+type Stored = StoringOutcome & { readonly isAcknowledged: boolean | null };
 
 export const sourceOf = (
   { packageName }: Pick<AndroidStoreConfiguration, "packageName">,
@@ -75,22 +71,19 @@ export const lookUpVoided = async (
   return { outcome: "verified", ...reportOf(purchase), isClosed: true };
 };
 
-/** HTTP status of an answer that arrived, whether or not it can be parsed. */
-const READ = 200;
-
 /**
  * Whether the fault may be this purchase's alone: its answer cannot be parsed, or refuses the request for an unknown
  * reason. Without a reason, it may be a proxy's own answer.
  */
 export const isOfThisPurchase = ({ outcome, status, reason }: StoreFailure): boolean =>
-  status === READ ||
+  status === 200 ||
   (outcome === "unavailable" &&
     status !== null &&
     status >= 400 &&
     reason !== null &&
     !isTransient({ status, reason }));
 
-/** A look-up without a result: the Android store did not answer, or refused the credential. Fails the request. */
+/** The Android store did not answer a look-up, or refused the credential. */
 export class UnansweredLookUpError extends ServiceError {
   readonly answer: StoreFailure;
 
@@ -142,14 +135,6 @@ export const unknownPredecessor = async (
   return purchaseToken === undefined ? null : lookUpSubscription(context, purchaseToken);
 };
 
-const questionAbout = (
-  { configuration }: PackageContext,
-  { purchaseToken }: LookedUp,
-): AndroidStoreQuestion => ({
-  source: sourceOf(configuration, { purchaseToken, productKind: "subscription" }),
-  askedAt: null,
-});
-
 const storeAndAcknowledge = async (
   { ports, application, configuration }: PackageContext,
   verified: VerifiedPurchase,
@@ -179,9 +164,19 @@ const storeAndAcknowledge = async (
   return { ...stored, isAcknowledged: true };
 };
 
+/** Stores a subscription without a claim, as its own notification would. */
+const storeLookedUp = (
+  context: PackageContext,
+  { purchaseToken, verified }: LookedUp,
+  learn: LearnOfMentioned | null,
+): Promise<Stored> => {
+  const source = sourceOf(context.configuration, { purchaseToken, productKind: "subscription" });
+  return storeAndAcknowledge(context, verified, { source, askedAt: null }, null, learn);
+};
+
 /**
- * Stores an unknown purchase that a verified one replaces, without a claim, as its own notification would. If it
- * belongs to an erased customer, only a credential's claim goes on, or a purchase that has an owner.
+ * Stores an unknown purchase that a verified one replaces. If it belongs to an erased customer, only a credential's
+ * claim goes on, or a purchase that has an owner.
  */
 const learnOfPredecessor =
   (context: PackageContext, verified: VerifiedPurchase, claim: Claim | null): LearnOfMentioned =>
@@ -189,20 +184,16 @@ const learnOfPredecessor =
     const found = await unknownPredecessor(context, verified, known);
     if (found === null) return false;
     const isOwned = known.purchases.has(referenceText(verified.purchase));
-    await storeAndAcknowledge(context, found.verified, questionAbout(context, found), null, null).catch(
-      (error: unknown) => {
-        if (!(claim?.assertedBy === "credential" || isOwned) || !isOfErased(error)) throw error;
-      },
-    );
+    await storeLookedUp(context, found, null).catch((error: unknown) => {
+      if (!(claim?.assertedBy === "credential" || isOwned) || !isOfErased(error)) throw error;
+    });
     return true;
   };
 
 /** Reads the purchase that goes on because its replacement was never paid. Its own question makes up for a failure. */
 const readWhatGoesOn = async (context: PackageContext, purchaseToken: string): Promise<void> => {
   const found = await lookUpSubscription(context, purchaseToken);
-  if (found === null) return;
-  const learn = learnOfPredecessor(context, found.verified, null);
-  await storeAndAcknowledge(context, found.verified, questionAbout(context, found), null, learn);
+  if (found !== null) await storeLookedUp(context, found, learnOfPredecessor(context, found.verified, null));
 };
 
 /**

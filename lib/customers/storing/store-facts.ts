@@ -34,17 +34,13 @@ export interface ResolvedCustomer {
   readonly others?: readonly ResolvedCustomer[];
 }
 
-/** A link can be refused, a fact cannot: facts of purchases that have an owner are stored either way. */
+/**
+ * A link can be refused, a fact cannot: facts of purchases that have an owner are stored either way. No customer: the
+ * facts name none, or only an unknown one that the request may not create.
+ */
 export type StoringOutcome = (
-  | {
-      readonly outcome: "stored";
-      /** Null: the facts name no customer, or only an unknown one that the request may not create. */
-      readonly customer: ResolvedCustomer | null;
-    }
-  | Refused
-) & {
-  readonly toAcknowledge: ToAcknowledge | null;
-};
+  { readonly outcome: "stored"; readonly customer: ResolvedCustomer | null } | Refused
+) & { readonly toAcknowledge: ToAcknowledge | null };
 
 /**
  * Attempts before `TOO_MANY_REQUESTS`. With ten requests of one person always in flight, two of 18,000 needed more than
@@ -52,12 +48,12 @@ export type StoringOutcome = (
  */
 const ATTEMPTS = 30;
 
-/** Attempt from which a missing customer counts as erased: before, its identities may be visible before its item. */
+/** Attempt from which a missing customer counts as erased: at first, its item may not be visible yet. */
 const GONE_FROM_ATTEMPT = 4;
 
 const NOBODY: StoringOutcome = { outcome: "stored", customer: null, toAcknowledge: null };
 
-/** Reads the facts' state. `nobody`: they name and create no customer. `conflict`: a transaction was seen in part. */
+/** `nobody`: the facts name and create no customer. `conflict`: a transaction was seen in part. */
 const readState = async (
   context: FactContext,
   attempt: number,
@@ -82,34 +78,22 @@ const readState = async (
  * Whether a client may lift an erasure: once a credential has linked the app transaction id again, purchases signed
  * with that id are the person's too.
  */
-const isVouchedFor = ({
-  facts: { purchases },
-  known: {
-    erasedIdentity,
-    erasedPurchases,
-    identities: [named],
-  },
-  owners,
-}: StateContext): boolean =>
-  !erasedIdentity &&
-  named != null &&
+const isVouchedFor = ({ facts, known, owners }: StateContext): boolean =>
+  !known.erasedIdentity &&
+  known.identities[0] != null &&
   owners.length === 1 &&
   owners[0]?.link?.assertedBy === "credential" &&
-  purchases.every(
+  facts.purchases.every(
     ({ purchase, mentioned, identity }) =>
-      identity !== null || ![purchase, ...mentioned].some((one) => erasedPurchases.has(referenceText(one))),
+      identity !== null ||
+      ![purchase, ...mentioned].some((one) => known.erasedPurchases.has(referenceText(one))),
   );
 
-const statesErased = ({
-  facts: { purchases },
-  known: { erasedIdentity, erasedPurchases },
-}: StateContext): boolean =>
-  erasedIdentity || purchases.some(({ purchase }) => erasedPurchases.has(referenceText(purchase)));
+const statesErased = ({ facts, known }: StateContext): boolean =>
+  known.erasedIdentity ||
+  facts.purchases.some(({ purchase }) => known.erasedPurchases.has(referenceText(purchase)));
 
-/**
- * Whether a credential may move these customers, given the request's facts. A purchase that is not paid yet moves none:
- * it belongs to the account in which it was bought.
- */
+/** A purchase that is not paid yet moves no customer: it belongs to the account in which it was bought. */
 const mayTransfer = ({ application, facts, known, owners, moment }: StateContext): boolean => {
   const { transfers, catalog } = application;
   if (transfers !== "when_inactive") return transfers === "always";
@@ -139,7 +123,7 @@ const mayLink = async (
   return claims < claimsLimit(store, facts);
 };
 
-/** Outcome of a write. `conflict`: a concurrent write came first. `round`: a step is done, and there is more to do. */
+/** `conflict`: a concurrent write came first. `round`: a step is done, and there is more to do. */
 type Written = StoringOutcome | "conflict" | "round";
 
 const refuse = async (
@@ -224,7 +208,6 @@ const writePersons = async (
   return { ...NOBODY, customer: customer === undefined ? null : { ...customer, others: rest } };
 };
 
-/** Resolves the owners of the facts, and writes them person by person. */
 const decideAndWrite = async (state: StateContext): Promise<Written> => {
   const { facts, claim, known } = state;
   if (namesNobody(facts)) return (await storeForOwners(state)) === "conflict" ? "conflict" : NOBODY;
@@ -240,7 +223,6 @@ const decideAndWrite = async (state: StateContext): Promise<Written> => {
 /** Looks up purchases that the facts mention and that are unknown, and stores them. True: something was stored. */
 export type LearnOfMentioned = (known: KnownFacts) => Promise<boolean>;
 
-/** Stores facts step by step, each until no concurrent write comes first. */
 const storeOwn = async (
   context: FactContext,
   learn: LearnOfMentioned | null,
