@@ -50,8 +50,8 @@ const findStored = async (
 };
 
 /**
- * The stored purchase in place of a dropped one. It is no answer, and until it is long over the store may be mistaken:
- * its question stays, with the only copy of the token, and so does its acknowledgement.
+ * In place of a dropped one. Until it is long over the store may be mistaken: its question stays, with the only copy
+ * of the token, and so does its acknowledgement.
  */
 const storedPurchase = async (
   context: PackageContext,

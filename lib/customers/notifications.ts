@@ -184,11 +184,7 @@ const findOwner = async (
   return owner === "conflict" ? null : owner;
 };
 
-/**
- * Passes a store's question on to all destinations, unless it has ended.
- *
- * @returns whether it waits for a destination
- */
+/** Passes a question on to all destinations, unless it has ended. Returns whether it waits for one. */
 export const passOn = async (
   passing: RequestPassing,
   { identifier: application, destinations }: Application,

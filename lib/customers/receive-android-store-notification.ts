@@ -72,8 +72,7 @@ const requireSender = (
 };
 
 /**
- * The store may not know the purchase of its recent notification by mistake, or not yet, and no other message names it.
- * Clock skew counts in both directions.
+ * The store may not know a recent purchase yet, and no other message names it. Clocks may differ in both directions.
  */
 const mayBecomeKnown = (
   { sentAt }: AndroidStoreNotification,
@@ -122,8 +121,8 @@ const passOnQuestion = async (
 };
 
 /**
- * Uses an authentic push, then notes it: at most now, as a future time would suppress later notes. Without a package,
- * only this route's own address can be its audience.
+ * Notes it at most now: a future time would suppress later notes. Without a package, only this route's own address
+ * can be its audience.
  */
 const use = async (
   reception: AndroidStoreReception,

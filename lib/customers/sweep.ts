@@ -58,10 +58,7 @@ export interface Period {
   readonly to: Instant;
 }
 
-/**
- * `left`: read, but to be read again for an entry that the store did not answer about. `stopped`: the store did not
- * answer, or time is up; it is read again, and later periods wait.
- */
+/** `left`: read, but an entry is to be asked about again. `stopped`: no answer, or no time; later periods wait. */
 export type PeriodOutcome = { readonly outcome: "read" | "left" | "stopped"; readonly found: number };
 
 export type ReadPeriod = (

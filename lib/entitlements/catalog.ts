@@ -11,8 +11,8 @@ export interface CatalogProduct {
   readonly purchaseOptionIdentifier: string | null;
   readonly grants: readonly string[];
   /**
-   * Access per unit of a purchase without an end date of its own. Null: lifetime, as an omission in a file takes nothing
-   * paid away; of a rental, none.
+   * Per unit, where the store sets no end. Null: lifetime, as an omission takes nothing paid away; of a rental,
+   * none.
    */
   readonly accessDuration: Period | null;
 }

@@ -25,9 +25,9 @@ export const lastAccess = ({ status, line, expiresAt, startsAt }: Span): number 
 const ENVIRONMENT_RANK: Record<Environment, number> = { production: 0, sandbox: 1, xcode: 2 };
 
 /**
- * Negative where `a` precedes `b`: active first, then by environment. Among inactive spans, those that may return come
- * first, then those that a credential linked. Then lifetime, the later end, the later start, the smaller purchase key.
- * The rest makes the order total where one purchase has equal lines.
+ * Active first, then by environment. Among inactive spans, those that may return come first, then those that a
+ * credential linked. Then lifetime, the later end, the later start, the smaller purchase key; the rest makes the
+ * order total.
  */
 const spanOrder = (a: Span, b: Span): number =>
   Number(givesAccess(b)) - Number(givesAccess(a)) ||
@@ -141,8 +141,8 @@ const isPurchaseOver = (purchase: Purchase, now: Instant): boolean => {
 };
 
 /**
- * Whether nothing of the holdings gives access now or later, and the store has called over, since its end, what ended
- * within two days: only then may a customer be moved to another account.
+ * Whether nothing gives access now or later, and the store has called over what ended within two days: only then may
+ * a customer be moved to another account.
  */
 export const isInactive = (now: Instant, holdings: readonly Holding[], terms: Terms): boolean =>
   holdings.every(({ purchase }) => isPurchaseOver(purchase, now)) &&

@@ -99,8 +99,8 @@ const endOf = ({ endsAt }: Line): number => endsAt ?? Infinity;
 const lastEnd = (event: PurchaseEvent): number => Math.max(...event.map(endOf));
 
 /**
- * The {@link EVENTS_KEPT_PER_PRODUCT}th latest end among each product's events; 0: it has fewer. Compares each copy's
- * own end: a later copy may show that copies are one event.
+ * The {@link EVENTS_KEPT_PER_PRODUCT}th latest end of each product; 0: it has fewer. By each copy's own end: a later
+ * copy may show that copies are one event.
  */
 const outlasted = (copies: readonly Line[]): ReadonlyMap<string, number> => {
   const products = Map.groupBy(copies, ({ productIdentifier }) => productIdentifier);
@@ -139,10 +139,7 @@ const joinTransactions = (
 /** Time of the answer that gave the lines; a later one without lines may have been joined since. */
 const answeredAt = ({ lines, verifiedAt }: Purchase): Instant => lines[0]?.verifiedAt ?? verifiedAt;
 
-/**
- * The later answer; ties are broken deterministically. Nothing paid becomes unpaid, so an answer without lines is older
- * than one with lines, whenever it came: the store's reads may lag.
- */
+/** Nothing paid becomes unpaid, so an answer without lines is older than one with lines: the store's reads may lag. */
 const laterAnswer = (a: Purchase, b: Purchase): Purchase => {
   const textOf = ({ lines }: Purchase): string => lines.map(lineText).join();
   const order =

@@ -87,11 +87,7 @@ const ofEnd = ({ endsAt, from, renewal }: Period, after: Instant): readonly Next
   ];
 };
 
-/**
- * Times to look for a refund, or for one that was taken back, while the period would give access.
- *
- * @param boughtAt start of the period that was bought: of one that is renewed, the first
- */
+/** Looks for a refund, or for one that was taken back, while a period bought at `boughtAt` would give access. */
 const ofRefund = ({ line, endsAt }: Period, boughtAt: Instant, after: Instant): readonly NextAsk[] =>
   upTo(endsAt - BEFORE_END, rarely(line.revokedAt ?? boughtAt, after), "refund");
 

@@ -22,10 +22,7 @@ export const STANDINGS = [
 ] as const;
 export type Standing = (typeof STANDINGS)[number];
 
-/**
- * One product of a purchase, with its start and end. An iOS line is one transaction id's copy of a purchase event; an
- * event may have several copies (`join.ts`).
- */
+/** One product of a purchase. An iOS line is one transaction id's copy of a purchase event, which may have several. */
 export interface Line {
   /** iOS transaction id; null on Android, where an answer replaces all lines at once. */
   readonly transactionIdentifier: string | null;
@@ -64,10 +61,7 @@ export interface Line {
 export const isRevoked = ({ standing, revokedAt }: Line): boolean =>
   standing === "revoked" || revokedAt !== null;
 
-/**
- * Whether the store has said that a line is over: it was revoked, it expired, or its end has passed and it does not
- * renew. Google calls a prepaid plan active or cancelled after its end.
- */
+/** Whether the store has said that a line is over. Google calls a prepaid plan active or cancelled after its end. */
 export const isOverAt = (line: Line, moment: Instant): boolean => {
   const { standing, endsAt, willRenew } = line;
   const hasEnded = standing === "entitled" && endsAt !== null && endsAt <= moment && !willRenew;

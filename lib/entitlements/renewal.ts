@@ -86,10 +86,7 @@ export const graceEndOf = (
 export const reportsFailure = (renewal: Renewal, endsAt: Instant): boolean =>
   renewal.isInBillingRetry || graceEndOf(endsAt, renewal) !== null;
 
-/**
- * Whether it only says that the subscription will renew: no failed payment, and no reason to expire. Signed after the
- * end, it means that the App Store has not renewed yet.
- */
+/** Whether it only says that the subscription will renew. Signed after the end: the App Store has not renewed yet. */
 export const isUndecided = (renewal: Renewal, endsAt: Instant): boolean =>
   renewal.willRenew && !reportsFailure(renewal, endsAt) && renewal.expirationIntent === null;
 

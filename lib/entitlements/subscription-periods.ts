@@ -46,8 +46,8 @@ const dated = (line: Line): Dated => {
 const isMarked = ({ line }: Dated): boolean => line.standing === "expired";
 
 /**
- * A restored copy is dated by its restoration. One dated after its end, or marked as upgraded with nothing begun since,
- * lies within another period that ends later: it began before that one.
+ * A restored copy is dated by its restoration. One dated after its end, or marked as upgraded with nothing begun
+ * since, began before the period that it lies within.
  */
 const placedBefore = (period: Dated, all: readonly Dated[]): Dated => {
   const { startsAt, endsAt } = period;

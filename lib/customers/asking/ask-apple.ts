@@ -85,8 +85,8 @@ const verifyEach = async <Payload>(
 };
 
 /**
- * The verified facts of an answer; null: it is of another app, or verifies nothing of the purchase. Of an answer about
- * several persons, as after a migration of an Apple Account, only the lineage that was asked about counts.
+ * Null: of another app, or nothing of the purchase verifies. Of several persons, as after a migration of an Apple
+ * Account, only the lineage asked about counts.
  */
 export const verifiedFactsOf = async (
   { ports, configuration, app, purchase, askedAt }: AnswerContext,
@@ -124,9 +124,8 @@ const isUnsettled = ({ purchase, askedAt }: AppleContext, facts: VerifiedFacts):
   );
 
 /**
- * Asks and verifies; null: as in {@link verifiedFactsOf}. For a subscription, the statuses of all the person's;
- * otherwise the history. Statuses carry the latest transactions alone: what they leave unsettled is asked of the
- * history too, which has the mark of an upgrade.
+ * Null: as in {@link verifiedFactsOf}. Statuses carry the latest transactions alone: what they leave unsettled is
+ * asked of the history too, which has the mark of an upgrade.
  */
 const askAppStore = async (context: AppleContext): Promise<AppStoreAnswer<VerifiedFacts | null>> => {
   const { ports, app, purchase, askedAt } = context;

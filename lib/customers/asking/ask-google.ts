@@ -97,10 +97,7 @@ export interface AndroidStoreSweep extends AndroidStorePurchases, SweepRun {
 /** Margin after a period's end: an answer within it may not show the period's voids yet, or our clock is ahead. */
 const UNSEEN_MILLISECONDS = 10 * MINUTE;
 
-/**
- * Age of a period up to which it is read again for an unusable answer or a 404, which may stay so. For a silent store
- * it is read again for as long as the store lists the void.
- */
+/** Age up to which a period is read again for an unusable answer or a 404, which may stay so. */
 const ASKED_AGAIN_MILLISECONDS = 2 * DAY;
 
 /** Look-ups without an answer, with none answered before them, after which a period is left for the next run. */
@@ -114,10 +111,7 @@ interface VoidedContext {
   readonly until: Instant;
 }
 
-/**
- * Purchases known here, not over, and not verified since the period's end: the store lists a void by when its systems
- * saw it, which may be days after the time that it names.
- */
+/** Purchases known here, not over, and not verified since: a void may be listed days after the time that it names. */
 const toAsk = async (
   { sweep, application, configuration: { packageName }, period }: VoidedContext,
   voided: readonly VoidedPurchase[],
@@ -160,10 +154,7 @@ const listVoided = async ({
   return { voided: [...voided.values()], isWhole };
 };
 
-/**
- * Asks about a period's purchases. A void revokes nothing, save as `lookUpVoided` says: it names one order, and all
- * renewals share a purchase token.
- */
+/** A void names one order, and all renewals share a token, so that it revokes nothing, save as `lookUpVoided` says. */
 const askAboutVoided = async (context: VoidedContext): Promise<PeriodOutcome> => {
   const { sweep, application, period, until } = context;
   const { voided, isWhole } = await listVoided(context);

@@ -28,24 +28,18 @@ export interface CustomerTable {
     purchases: readonly PurchaseReference[],
     moment: Instant,
   ): Promise<KnownFacts>;
-  /**
-   * One round of reads, and one more for each alias step. A survivor older than the version its alias names is read
-   * again.
-   */
+  /** One round of reads, and one more for each alias step. A survivor older than its alias names is read again. */
   findCustomers(application: ApplicationId, identifiers: Iterable<CustomerId>): Promise<FoundCustomers>;
   /**
-   * Whether the customers still have the versions read, and the unowned facts no owner. Earlier reads may have seen
-   * half of a transaction; TransactGetItems does not. One call per 100 items, more for large customers.
+   * Whether the customers still have the versions read, and the unowned facts no owner: reads may have seen half of
+   * a transaction. One TransactGetItems per 100 items, more for large customers.
    */
   areUnchanged(
     application: ApplicationId,
     customers: readonly StoredCustomer[],
     unowned: Unowned,
   ): Promise<boolean>;
-  /**
-   * Customers linked to an account: one strongly consistent Query. During a merge it may see both customers: those that
-   * another lists as absorbed are left out.
-   */
+  /** One strongly consistent Query. During a merge it may see both customers: absorbed ones are left out. */
   findAccount(application: ApplicationId, account: AccountId): Promise<readonly AccountCustomer[]>;
   /** Customers linked to an account by clients' claims alone, in the environment's counter. One read. */
   countClaims(application: ApplicationId, account: AccountId, environment: Environment): Promise<number>;
@@ -111,12 +105,9 @@ export interface Remains {
 }
 
 /**
- * Replaces an erased customer's remains with tombstones that expire. Each must still have the owner and the revision
- * that were read: what a credential has linked since stays.
- *
- * `conflict`: one has changed, or the customer exists; the others are written. Read them again before repeating it.
- *
- * @param end the erased customer; its remains may be stored for its aliases
+ * Replaces an erased customer's remains, stored for `end` or its aliases, with tombstones that expire. Each must
+ * still have the owner and the revision that were read: what a credential has linked since stays. `conflict`: one has
+ * changed, or the customer exists; the others are written. Read them again before repeating it.
  */
 export type Bury = (
   application: ApplicationId,
@@ -140,8 +131,8 @@ export interface FactStore {
 }
 
 /**
- * Completes erasures for known facts: one was interrupted, or its index lagged. A conflict needs no handling: a
- * concurrent request has buried the facts, or linked them again.
+ * Completes an erasure that was interrupted, or whose index lagged. A conflict needs no handling: a concurrent
+ * request has buried the facts, or linked them again.
  */
 export const buryRemains = async (
   { bury }: Pick<FactStore, "bury">,

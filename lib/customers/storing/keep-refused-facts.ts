@@ -35,8 +35,8 @@ const unownedOf = ({ facts, known }: StateContext): Unowned => ({
 });
 
 /**
- * Purchases of contradicting facts by owner. An unowned one goes to the owner of a purchase that it mentions, else of
- * its app transaction id; one that is only mentioned, to the owner of what mentions it; else it is left out.
+ * An unowned purchase goes to the owner of one that it mentions, else of its app transaction id; one that is only
+ * mentioned, to the owner of what mentions it; else it is left out.
  */
 const factsByOwner = ({
   facts,

@@ -30,8 +30,8 @@ import { type StateContext, statedPurchases, type VerifiedFacts } from "./verifi
 import { resolveCustomer } from "./resolve-customer.ts";
 
 /**
- * Time within which Google's unchanged answer is a replay and is not stored, unless a line has ended in between: then
- * it says that the payment is still retried.
+ * Google's unchanged answer within it is a replay, unless a line has ended in between: then the payment is still
+ * retried.
  */
 const SAME_ANSWER_MILLISECONDS = MINUTE;
 
@@ -72,8 +72,8 @@ export const standingLink = (owners: readonly StoredCustomer[], moment: Instant)
 };
 
 /**
- * Merges more than {@link ABSORBED_PER_TRANSACTION} customers in rounds, and stores facts in the last one. Where the
- * new link would contradict the customers left, a round keeps its own customers' link.
+ * More than {@link ABSORBED_PER_TRANSACTION} customers merge in rounds; the last stores the facts. Where the new link
+ * would contradict the customers left, a round keeps its own customers' link.
  */
 export const mergeOf = (
   { facts, claim, moment }: Pick<StateContext, "facts" | "claim" | "moment">,

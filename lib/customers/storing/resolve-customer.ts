@@ -112,9 +112,9 @@ const namesOfPersons = () => {
 const HOLDER = "the app transaction id";
 
 /**
- * The facts by person, the app transaction id's first. Anybody may send another's old copy, so what comes together
- * proves nothing: purchases are one person's by a shared app transaction id, by a lineage that names another, or by a
- * customer that has both. Xcode's ids name nobody, and its certificate is the developer's own.
+ * The facts by person, the app transaction id's first. Anybody may send another's old copy, so purchases are one
+ * person's only by a shared app transaction id, by a lineage that names another, or by a customer that has both.
+ * Xcode's ids name nobody, and its certificate is the developer's own.
  */
 export const personsIn = (facts: VerifiedFacts, { known, living }: Owners): readonly VerifiedFacts[] => {
   const { identities, purchases, environment, isChosenByClient = false } = facts;

@@ -44,10 +44,8 @@ export const sourceOf = (
 export const UNKNOWN_STATUSES: ReadonlySet<number | null> = new Set([404, 410]);
 
 /**
- * Looks up a purchase. If Google has voided all of a stored one-time purchase and no longer knows its token, the answer
- * is the stored purchase, revoked: the token is of one order.
- *
- * @param fullyVoidedAt null: not all of the order is voided
+ * Looks up a purchase. If all of a stored one-time purchase is voided and Google no longer knows its token, which is
+ * of one order, the answer is the stored purchase, revoked. `fullyVoidedAt` null: not all is voided.
  */
 export const lookUpVoided = async (
   { ports: { androidStore, table, now }, application, configuration }: PackageContext,
@@ -174,10 +172,7 @@ const storeLookedUp = (
   return storeAndAcknowledge(context, verified, { source, askedAt: null }, null, learn);
 };
 
-/**
- * Stores an unknown purchase that a verified one replaces. If it belongs to an erased customer, only a credential's
- * claim goes on, or a purchase that has an owner.
- */
+/** Of an erased customer's unknown predecessor, only a credential's claim goes on, or a purchase that has an owner. */
 const learnOfPredecessor =
   (context: PackageContext, verified: VerifiedPurchase, claim: Claim | null): LearnOfMentioned =>
   async (known) => {

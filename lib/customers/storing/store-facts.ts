@@ -43,8 +43,8 @@ export type StoringOutcome = (
 ) & { readonly toAcknowledge: ToAcknowledge | null };
 
 /**
- * Attempts before `TOO_MANY_REQUESTS`. With ten requests of one person always in flight, two of 18,000 needed more than
- * 20. The pauses add up to 7 seconds on average, 15 at most.
+ * With ten requests of one person always in flight, two of 18,000 needed more than 20. Pauses add up to 15 seconds at
+ * most.
  */
 const ATTEMPTS = 30;
 
@@ -74,10 +74,7 @@ const readState = async (
   return { ...context, moment, known, living, owners: eachOnce(living) };
 };
 
-/**
- * Whether a client may lift an erasure: once a credential has linked the app transaction id again, purchases signed
- * with that id are the person's too.
- */
+/** A client may lift an erasure once a credential has linked the app transaction id that signs the purchases again. */
 const isVouchedFor = ({ facts, known, owners }: StateContext): boolean =>
   !known.erasedIdentity &&
   known.identities[0] != null &&
@@ -108,8 +105,8 @@ const mayTransfer = ({ application, facts, known, owners, moment }: StateContext
 };
 
 /**
- * A client's claim makes a link only with a verified purchase, in the request or earlier, and, where no owner is
- * linked, only while the account has room for claims.
+ * A client links only with a verified purchase, now or earlier, and, where no owner is linked, while there is room
+ * for claims.
  */
 const mayLink = async (
   { store, application, facts, owners }: StateContext,
@@ -175,10 +172,7 @@ const writePerson = async (state: StateContext, liftsErasures: boolean): Promise
 /** Persons without a claim whose facts are written at a time. */
 const AT_ONCE = 10;
 
-/**
- * Stores each person's facts. Only the first few claim the account, one after the other: there is no room for more
- * without an app transaction id, and each claim costs a read.
- */
+/** Only the first few claim the account, one after the other: more have no room without an app transaction id. */
 const writePersons = async (
   persons: readonly VerifiedFacts[],
   state: StateContext,
