@@ -97,8 +97,6 @@ export const checkFiles: Command = {
   },
 };
 
-const AT_ONCE = 32;
-
 const presentComparison = (comparison: Comparison, tolerance: number, csv: string): Answer => {
   const { accounts, agree, onlyThere, onlyHere } = comparison;
   const differ = accounts - agree;
@@ -143,13 +141,10 @@ export const compareFiles = command({
     const csv = options.csv ?? join(dirname(files[0] ?? ""), "import-comparison.csv");
     const file = openCsv(csv, ["account", "other_service_gives_access", "status"]);
     try {
-      const comparison = await compareExport(source, {
-        table: session.customers,
-        application,
-        now: session.now,
-        atOnce: AT_ONCE,
-        onDifference: ({ account, claimed, status }) => file.add([account, String(claimed), status ?? ""]),
-      });
+      const { customers, now } = session;
+      const comparison = await compareExport(source, customers, application, now(), (one) =>
+        file.add([one.account, String(one.claimed), one.status ?? ""]),
+      );
       return presentComparison(comparison, options.tolerance, csv);
     } finally {
       file.close();

@@ -4,6 +4,7 @@ import { CAUSE_NAMES, CAUSES } from "../../lib/administration/import/report.ts";
 import type { ImportReport, Progress } from "../../lib/administration/import/run.ts";
 import { SECOND } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
+import type { Dialogue } from "../commands/command.ts";
 import { columns, counted, type Lines } from "../text/answer.ts";
 
 export const shareText = (part: number, whole: number): string =>
@@ -25,7 +26,7 @@ export const problemLines = (heading: string, problems: RowProblems): readonly L
 export const problemsJson = (problems: RowProblems) =>
   [...problems].map(([problem, found]) => ({ problem, ...found }));
 
-export interface RunSummary {
+interface RunSummary {
   readonly isDryRun: boolean;
   /** Bundles and packages whose credential their store has refused. */
   readonly stopped: readonly string[];
@@ -94,12 +95,6 @@ export const reportJson = (report: ImportReport, summary: RunSummary) => ({
   problems: problemsJson(report.problems),
 });
 
-export interface ProgressScreen {
-  readonly line: (line: string) => void;
-  /** A terminal, whose last line is overwritten; null: there is none. */
-  readonly terminal: ((text: string) => void) | null;
-}
-
 const BAR = 24;
 /** Milliseconds between two lines, and between two bars. */
 const LINE_EVERY = 10 * SECOND;
@@ -136,17 +131,21 @@ const textOf = (
 };
 
 /** Shows how far a run is: a bar in a terminal, a line every ten seconds elsewhere. */
-export const createProgress = (now: () => Instant, { line, terminal }: ProgressScreen, gates: Gates) => {
+export const createProgress = (
+  now: () => Instant,
+  { progress, terminal }: Pick<Dialogue, "progress" | "terminal">,
+  gates: Gates,
+) => {
   let phase: Progress["phase"] | null = null;
   let [startedAt, shownAt] = [now(), now()];
   const every = terminal === null ? LINE_EVERY : BAR_EVERY;
-  const show = (progress: Progress): void => {
+  const show = (done: Progress): void => {
     const moment = now();
-    if (progress.phase !== phase) [phase, startedAt] = [progress.phase, moment];
+    if (done.phase !== phase) [phase, startedAt] = [done.phase, moment];
     if (moment - shownAt < every) return;
     shownAt = moment;
-    const text = [textOf(progress, moment - startedAt, terminal !== null), ...pauses(gates)].join("; ");
-    if (terminal === null) line(text);
+    const text = [textOf(done, moment - startedAt, terminal !== null), ...pauses(gates)].join("; ");
+    if (terminal === null) progress(text);
     else terminal(`${CLEAR}${text}`);
   };
   return { show, end: () => terminal?.(CLEAR) };

@@ -171,7 +171,7 @@ export const runFiles = command({
     const source = limited(await openSource(files, options), environment, options.limit ?? Infinity);
     const places = pathsOf(files, options);
     const { gates, parts } = partsOf(session, application, options);
-    const progress = createProgress(Date.now, { line, terminal }, gates);
+    const progress = createProgress(Date.now, { progress: line, terminal }, gates);
     const all = await readClaims({ source, join: parts.join }, progress.show);
     const journal = await openJournal(
       places.journal,

@@ -5,7 +5,6 @@ import { pause, tryAgain } from "../../pause.ts";
 import { differenceOf, type ApplicationChange } from "../manifest/difference.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 
-/** A bundle or package, with the one application it belongs to. */
 export interface StoreRegistration extends StoreReference {
   readonly application: ApplicationId;
 }
@@ -18,14 +17,14 @@ export interface StoredApplication {
 
 export type SaveOutcome =
   | { readonly outcome: "saved" }
-  /** The application was changed, or one of its bundles or packages taken, since it was read: read again. */
+  /** The application was changed, or one of its bundles or packages taken, since it was read. */
   | { readonly outcome: "changed_meanwhile" }
   | { readonly outcome: "too_many_store_changes"; readonly limit: number }
   | { readonly outcome: "catalog_too_large"; readonly bytes: number; readonly limit: number };
 
 export interface ApplicationStore {
   read(identifier: ApplicationId): Promise<StoredApplication | null>;
-  /** Registrations of these bundles and packages; unregistered ones are left out. */
+  /** Unregistered bundles and packages are left out. */
   registrationsOf(stores: readonly StoreReference[]): Promise<readonly StoreRegistration[]>;
   /** Writes the whole change from `before` (null: new) to `after`, or nothing. */
   save(before: StoredApplication | null, after: Application, audit?: Audited): Promise<SaveOutcome>;
@@ -40,8 +39,10 @@ export type ApplyOutcome =
       readonly changes: readonly ApplicationChange[];
     }
   | { readonly outcome: "nothing_names_it" }
-  | { readonly outcome: "registered_to_several"; readonly registrations: readonly StoreRegistration[] }
-  | { readonly outcome: "registered_elsewhere"; readonly registrations: readonly StoreRegistration[] }
+  | {
+      readonly outcome: "registered_to_several" | "registered_elsewhere";
+      readonly registrations: readonly StoreRegistration[];
+    }
   | Exclude<SaveOutcome, { outcome: "saved" }>;
 
 /** Makes the audit entry of a change, or throws to refuse the change. `before` null: a new application. */
@@ -60,8 +61,7 @@ const applyOnce = async (
   begin?: BeginApply,
 ): Promise<ApplyOutcome> => {
   const registrations = await applications.registrationsOf(storesOf(manifest));
-  const owners = new Set(registrations.map(({ application }) => application));
-  const [owner, ...otherOwners] = owners;
+  const [owner, ...otherOwners] = new Set(registrations.map(({ application }) => application));
   if (manifest.identifier === null && otherOwners.length > 0)
     return { outcome: "registered_to_several", registrations };
   const identifier = manifest.identifier ?? owner ?? newIdentifier;
@@ -91,9 +91,9 @@ const applyOnce = async (
 };
 
 /**
- * Brings an application in line with its manifest, atomically. A manifest without an identifier updates the application
- * of the same name that owns its bundles and packages, or creates `newIdentifier` if none of them is registered.
- * Idempotent. Starts over if the application changes concurrently.
+ * Brings an application in line with its manifest: all of it, or nothing. A manifest without an identifier updates the
+ * application of the same name that owns its bundles and packages, or creates `newIdentifier` if none is registered.
+ * Idempotent.
  */
 export const applyManifest = async (
   manifest: Manifest,

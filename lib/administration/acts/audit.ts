@@ -28,7 +28,7 @@ export interface Authority {
   readonly reason: string | null;
 }
 
-/** An operator's act. It contains no account identifier, purchase or secret, so it outlives an erasure. */
+/** An operator's act, without account identifiers, purchases and secrets: it outlives an erasure. */
 export interface AuditEntry extends Authority {
   readonly action: AuditAction;
   readonly moment: Instant;
@@ -39,16 +39,16 @@ export interface AuditEntry extends Authority {
   readonly what: readonly string[];
 }
 
-/** An audit entry, and the identifier that distinguishes it from others of the same millisecond. */
 export interface Audited {
+  /** Distinguishes entries of the same millisecond. */
   readonly entryIdentifier: string;
   readonly entry: AuditEntry;
 }
 
-/** An audit entry as read; a later version may have written other actions. */
+/** As read: a later version may have written other actions. */
 export type AuditRecord = Omit<AuditEntry, "action"> & { readonly action: string };
 
-/** Entries of applications' audits. No function may write them. */
+/** No function may write it. */
 export interface AuditTable {
   /** Writes an entry on its own, before an act that spans several transactions. */
   record(application: ApplicationId, audited: Audited): Promise<void>;
@@ -57,8 +57,8 @@ export interface AuditTable {
 }
 
 /**
- * Keyed hashes of the accounts, in order, for an audit entry. Without a key, e-mail addresses could be guessed; in plain
- * they would outlive an erasure. None if they cannot be computed: that must not block an operator.
+ * Keyed hashes of accounts, in order. Without a key, e-mail addresses could be guessed; in plain they would outlive an
+ * erasure. None if they cannot be computed: that must not block an operator.
  */
 export type HashAccounts = (
   application: ApplicationId,
@@ -67,7 +67,7 @@ export type HashAccounts = (
 
 export type AuditSubject = Partial<Pick<AuditEntry, "customer" | "accounts" | "what">>;
 
-/** Characters per line, and lines per entry: DynamoDB limits an item to 400 KB. */
+/** DynamoDB limits an item to 400 KB. */
 const LINE_CHARACTERS = 500;
 const MOST_LINES = 100;
 
@@ -83,14 +83,15 @@ export const auditEntry = (
   { customer = null, accounts = [], what = [] }: AuditSubject = {},
 ): Audited => {
   const rest = what.length - MOST_LINES;
-  const lines = [...what.slice(0, MOST_LINES).map(boundedLine), ...(rest > 0 ? [`and ${rest} more`] : [])];
+  const lines = what.slice(0, MOST_LINES).map(boundedLine);
+  if (rest > 0) lines.push(`and ${rest} more`);
   return {
     entryIdentifier: uuid(),
     entry: { action, moment, by, caller, reason, customer, accounts, what: lines },
   };
 };
 
-/** A change with its field values, or with the field names alone if the values may be secret or do not fit. */
+/** A change with its values, or with its fields' names alone where the values may be secret or do not fit. */
 export const changeLine = (change: ApplicationChange): string => {
   const { subject, fields } = change;
   // The URL of a destination may hold a token; what configures a store is in the manifest.
@@ -111,10 +112,7 @@ export interface SoughtAccount {
 /** Actions on a whole account, where they name no customer. */
 const OF_AN_ACCOUNT: ReadonlySet<string> = new Set(["export", "erase"] satisfies AuditAction[]);
 
-/**
- * Whether an entry is about an account. `unknown`: it is about an account or a customer, but whether it is this account is
- * not recorded, or cannot be compared.
- */
+/** What an entry is about. `unknown`: an account or a customer; whether it is this account cannot be compared. */
 export const concerns = (
   { hash, customers }: SoughtAccount,
   { action, customer, accounts }: Pick<AuditRecord, "action" | "customer" | "accounts">,

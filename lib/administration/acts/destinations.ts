@@ -36,7 +36,7 @@ const waitingFor = async (queue: Pick<DeliveryQueue, "waiting">, reference: Dest
   return { accounts, requests, since };
 };
 
-/** State of an application's destinations. Reads all their waiting messages. */
+/** Reads all waiting messages of an application's destinations. */
 export const reportDestinations = async (
   queue: Pick<DeliveryQueue, "waiting" | "healthOf">,
   { identifier, destinations }: Application,
@@ -64,8 +64,8 @@ export interface DestinationTable {
 }
 
 /**
- * Rotates a webhook's secret. The previous one also signs for a day; older ones do not. The new one is derived before
- * anything is written: none takes effect without being shown. Null: the destination has changed since it was read.
+ * Rotates a webhook's secret. The previous one also signs for a day; older ones do not. The new one is derived first:
+ * none takes effect without being shown. Null: the destination has changed since it was read.
  */
 export const rotateSecret = async (
   secrets: Pick<DestinationTable, "setSecretEpochs">,
@@ -127,7 +127,7 @@ export interface Resending {
   readonly feed: FeedTable;
   readonly table: ResendTable;
   readonly now: () => Instant;
-  /** Called once the cursor is known to be valid, before anything is delivered. */
+  /** Called once the cursor is valid, before anything is delivered. */
   readonly begin?: () => Promise<void>;
 }
 
@@ -147,7 +147,7 @@ const ATTEMPTS = 20;
 
 export const oldestKept = (moment: Instant): Instant => moment - CHANGES_KEPT_MILLISECONDS;
 
-/** The changes that tell their account's newest version; later changes replace the others. */
+/** The changes that tell their account's newest version. */
 const newestIn = async (
   { table }: Resending,
   application: ApplicationId,

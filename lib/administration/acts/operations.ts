@@ -26,9 +26,9 @@ import {
   type HashAccounts,
 } from "./audit.ts";
 
-/** Reads and writes of the operator alone; no function may send the writes. */
+/** No function may send these writes. */
 export interface OperationTable {
-  /** Unlinks a customer, or moves it to `link`. Passing its current link completes an interrupted move. */
+  /** Unlinks a customer, or moves it to `link`. Its current link completes an interrupted move. */
   relink(
     application: ApplicationId,
     customer: StoredCustomer,
@@ -39,13 +39,11 @@ export interface OperationTable {
   end(application: ApplicationId, customer: StoredCustomer, audit: Audited): Promise<"written" | "conflict">;
   forget(application: ApplicationId, aliases: readonly CustomerId[]): Promise<void>;
   transfersOf(application: ApplicationId): Promise<readonly Transfer[]>;
-  /** Customers of an application after one, without aliases, in pages; null: all. Scans the whole table: use it rarely. */
-  customerPages(application: ApplicationId, after: CustomerId | null): AsyncIterable<CustomerPage>;
-}
-
-export interface CustomerPage {
-  readonly customers: readonly CustomerId[];
-  readonly accounts: readonly AccountId[];
+  /** Customers after one, or all of them, without aliases. Scans the whole table: use it rarely. */
+  customerPages(
+    application: ApplicationId,
+    after: CustomerId | null,
+  ): AsyncIterable<{ readonly customers: readonly CustomerId[]; readonly accounts: readonly AccountId[] }>;
 }
 
 export interface Ownership {
@@ -60,7 +58,7 @@ interface OwnedIdentity extends Pick<StoredIdentity, "item" | "customer"> {
     (Record<"store" | "environment" | "value", string> & Pick<IdentityReference, "kind">) | null;
 }
 
-/** Finds all that a customer owns, through an index that may lag. */
+/** All that a customer owns, by an index that may lag. */
 export type FindOwnership = (application: ApplicationId, customer: CustomerId) => Promise<Ownership>;
 
 /** An operator's change of one customer's link or holdings, never of what it owns. */
@@ -84,9 +82,9 @@ export const operatorChange = (
 });
 
 /**
- * Removes erased customers from what was told: empties the changes of every account that was told to have them, and keeps
- * each account's last version, under a keyed hash. If the application still tells changes, makes those accounts due for a
- * look instead, so that the teller first tells that the customers are gone. Safe to repeat.
+ * Removes erased customers from the changes of every account that was told to have them; of each account, the last version
+ * stays under a keyed hash. If the application still tells changes, the accounts become due for a look instead, so that
+ * the teller first tells that the customers are gone. Safe to repeat.
  */
 export type ForgetTold = (
   application: ApplicationId,
@@ -96,7 +94,7 @@ export type ForgetTold = (
   begin: () => Promise<void>,
 ) => Promise<number>;
 
-/** Deletes the pending store requests that name one of the erased customers, or the account. Safe to repeat. */
+/** Deletes the pending store requests that name an erased customer, or the account. Safe to repeat. */
 export type ForgetRequests = (
   application: ApplicationId,
   names: { readonly customers: readonly CustomerId[]; readonly account: AccountId | null },
@@ -121,10 +119,10 @@ export interface Operations {
 
 const ATTEMPTS = 20;
 
-/** Index reads in a row that find nothing, with a wait between them, before an erasure counts as complete. */
+/** Index reads in a row, with a wait between them, that must find nothing before an erasure is complete. */
 const EMPTY_LOOKS = 3;
 
-/** Acts on a customer, again after a conflict. `stored` null: it is gone; what remains is found under the identifier. */
+/** Acts on a customer, again after a conflict. `stored` null: it is gone; the identifier names what remains. */
 export const withCustomer = async <Outcome>(
   { customers, pause }: Operations,
   application: ApplicationId,
@@ -150,8 +148,7 @@ const entryAbout = async (
 
 type Unlinking =
   | { readonly outcome: "unlinked"; readonly account: AccountId | null }
-  | { readonly outcome: "not_linked" }
-  | { readonly outcome: "linked_otherwise" };
+  | { readonly outcome: "not_linked" | "linked_otherwise" };
 
 interface UnlinkingOptions {
   readonly to?: AccountId | null;
@@ -254,9 +251,8 @@ const buryOwned = async (
 /**
  * Erases a customer with its link, holdings, purchases and identities. For {@link ERASURE_BLOCKS_MILLISECONDS}, empty
  * tombstones reserve the purchases and identities: requests that name them get `CUSTOMER_NOT_FOUND`, unless a
- * credential links them again. Audited. Repeating it completes an interrupted erasure.
- *
- * @returns null: nothing of the customer is left, or it is not linked to the given account
+ * credential links them again. Audited. Repeating it completes an interrupted erasure. Null: nothing of the customer is
+ * left, or it is not linked to the given account.
  */
 export const eraseCustomer = async (
   operations: Operations,
@@ -290,8 +286,8 @@ export const eraseCustomer = async (
 };
 
 /**
- * Completes the erasure of an account, after that of its customers: deletes the pending store requests that name it, also
- * those about a customer that has moved since. Audited if there is any.
+ * Deletes the pending store requests that name an account, once its customers are erased; also those about a customer
+ * that has moved since. Audited if there is any.
  */
 export const forgetAccountRequests = (
   operations: Operations,

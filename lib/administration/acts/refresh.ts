@@ -36,7 +36,7 @@ export interface Refreshing {
 
 const ATTEMPTS = 20;
 
-/** Outcome of queueing one purchase. `queued` includes one that was already due by then. */
+/** `queued`: also one that was due by then already. */
 type QueuedPurchase = { readonly before: StoredPurchase } & (
   | { readonly outcome: "queued"; readonly isNew: boolean; readonly dueAt: Instant }
   | { readonly outcome: "not-asked"; readonly because: NotAskedReason }
@@ -51,10 +51,7 @@ const read = async (
     ? new Map()
     : (await customers.findFacts(identifier, [], references, now())).purchases;
 
-/**
- * Sets purchases' questions to a time, unless they are due earlier, and resumes a paused queue once. Null: the purchase is
- * gone.
- */
+/** Sets purchases' questions to a time, unless they are due earlier, and resumes a paused queue. Null: it is gone. */
 const createQueueing = (refreshing: Refreshing, application: Application) => {
   const { queue, now } = refreshing;
   const resumed = new Set<string>();
@@ -110,7 +107,7 @@ const purchasesOf = async (
   );
 };
 
-/** Queues all purchases of a customer, so that the service's worker asks now. Null: there is no such customer. */
+/** Makes the service's worker ask about a customer's purchases now. Null: there is no such customer. */
 export const queueCustomer = async (
   refreshing: Refreshing,
   application: Application,
@@ -132,9 +129,9 @@ export const queueCustomer = async (
 };
 
 /**
- * Outcome for one purchase; `before` is as it was, `after` as it is now. `answered`: by its store, or an Android purchase
- * that was verified less than a minute before. `dropped`: its store no longer knows it. `unanswered`: the store is asked
- * again at `after.ask`; null: never, it is over. `waiting`: it is still in the queue, which has this health.
+ * `answered`: by its store, or an Android purchase that was verified less than a minute before. `dropped`: its store no
+ * longer knows it. `unanswered`: the store is asked again at `after.ask`; null: never, it is over. `waiting`: it is still
+ * in the queue, which has this health.
  */
 export type RefreshedPurchase = { readonly before: StoredPurchase } & (
   | { readonly outcome: "not-asked"; readonly because: NotAskedReason }
@@ -171,11 +168,7 @@ const readRefreshes = async (
 
 const BETWEEN_LOOKS = SECOND;
 
-/**
- * Waits until the queued purchases were asked about, or no queue can be worked off in time.
- *
- * @param milliseconds longest wait; 0: none
- */
+/** Waits until the queued purchases were asked about, or no queue can be worked off in time. 0 milliseconds: no wait. */
 export const awaitRefreshes = async (
   refreshing: Refreshing,
   application: Application,
@@ -194,7 +187,7 @@ export const awaitRefreshes = async (
   return refreshed;
 };
 
-/** Due times of each bundle or package at a steady rate from a moment on, so that scheduled questions stay ahead. */
+/** Due times of each bundle or package at a steady rate, so that scheduled questions stay ahead. */
 const createSchedule = (from: Instant) => {
   const taken = new Map<string, number>();
   return ({ purchase: { store, environment }, bundleOrPackage }: StoredPurchase) => {
@@ -222,8 +215,8 @@ export interface ApplicationRefresh {
 }
 
 /**
- * Queues the purchases of all customers, at the pace of the service. To resume, repeat it with the same `since`: purchases
- * asked about meanwhile, or due earlier, are skipped.
+ * Queues the purchases of all customers, at the pace of the service. To resume, repeat it with the same `since`: what was
+ * asked about meanwhile, or is due earlier, is skipped.
  */
 export const queueApplication = async (
   refreshing: Refreshing,

@@ -11,8 +11,8 @@ import type { Look } from "../../telling/change.ts";
 import { AT_ONCE, sideBySide } from "../side-by-side.ts";
 import { type Operations, type OperationTable, operatorChange, withCustomer } from "./operations.ts";
 
-/** Where an interrupted scan goes on: after this customer; null: at the beginning. */
 export interface Scan {
+  /** Where an interrupted scan goes on; null: at the beginning. */
   readonly after: CustomerId | null;
 }
 
@@ -36,7 +36,7 @@ const reprojectCustomer = async (
   });
 };
 
-/** Recomputes all customers' holdings, after a changed catalog maps purchases that were not held. Safe to repeat. */
+/** Recomputes all customers' holdings, once a catalog maps purchases that were not held. Safe to repeat. */
 export const reprojectApplication = async (
   operations: Operations,
   application: Application,
@@ -62,14 +62,12 @@ export interface RetellTable extends Pick<OperationTable, "customerPages"> {
 /** Accounts made due per second: fewer than a teller handles, which leaves time for new changes. */
 const RETOLD_PER_SECOND = 100;
 
-const CLOCKS_DIFFER = 5 * SECOND;
-
-/** Time until every function knows the application's change. */
-const KNOWN_EVERYWHERE_MILLISECONDS = DIRECTORY_AGE_MILLISECONDS + CLOCKS_DIFFER;
+/** Time until every function knows the application's change; clocks differ by five seconds at most. */
+const KNOWN_EVERYWHERE_MILLISECONDS = DIRECTORY_AGE_MILLISECONDS + 5 * SECOND;
 
 /**
- * Makes every account due for a look, after a change that may affect all: from when all functions know the change, and
- * spread over time. Safe to repeat. `until`: due time of the last look; null: there is no account.
+ * Makes every account due for a look once all functions know a change that may affect all, and spread over time. Safe to
+ * repeat. `until`: due time of the last look; null: there is no account.
  */
 export const retellApplication = async (
   table: RetellTable,

@@ -15,7 +15,7 @@ import { provenPurchaseOf, selecting } from "../../stores/android-store/reading.
 import { transactionNamesIn, type TransactionNames } from "../../stores/ios-store/payloads.ts";
 import { checkAppTransactionClaims } from "../../stores/ios-store/agreement.ts";
 import { appTransactionIdentityOf } from "../../stores/ios-store/purchases.ts";
-import type { AppStoreAnswer, AppStoreApp } from "../../stores/ios-store/app-store-server.ts";
+import type { AppStoreApp } from "../../stores/ios-store/app-store-server.ts";
 import type { SignedFacts } from "../../stores/ios-store/server-answers.ts";
 import { type AskedEnvironment, type Claim, sha256 } from "./claim.ts";
 import { type AnsweredEntry, type AnsweredLineage, idOfKey, type UnansweredOutcome } from "./join.ts";
@@ -44,32 +44,29 @@ const UNANSWERED = {
 /** Pages of a person's history, of twenty transactions: one without an end must not fill the memory. */
 const MOST_PAGES = 500;
 
-interface SignedPerson extends SignedFacts {
+interface SignedPerson {
+  readonly signed: SignedFacts;
   /** Null in old apps. */
-  readonly signedAppTransaction: string | null;
+  readonly appTransaction: string | null;
 }
-
-const NO_STATUSES = { signedTransactions: [], signedRenewalInfos: [] };
 
 const askSigned = async (
   { appStore }: AskingApple,
   app: AppStoreApp,
   transaction: string,
-): Promise<AppStoreAnswer<SignedPerson>> => {
+): Promise<SignedPerson | UnansweredOutcome> => {
   const history = await askHistory(appStore, app, transaction, (pages) => pages >= MOST_PAGES);
-  if (history.outcome !== "answered") return history;
+  if (history.outcome !== "answered") return UNANSWERED[history.outcome];
   const statuses = await appStore.subscriptionStatuses(app, transaction);
-  if (statuses.outcome !== "answered" && statuses.outcome !== "unknown") return statuses;
+  if (statuses.outcome !== "answered" && statuses.outcome !== "unknown") return UNANSWERED[statuses.outcome];
   const own = await appStore.appTransaction(app, transaction);
-  if (own.outcome !== "answered" && own.outcome !== "unknown") return own;
-  const latest = statuses.outcome === "answered" ? statuses.content : NO_STATUSES;
+  if (own.outcome !== "answered" && own.outcome !== "unknown") return UNANSWERED[own.outcome];
+  const { signedTransactions } = history.content;
+  const latest =
+    statuses.outcome === "answered" ? statuses.content : { signedTransactions: [], signedRenewalInfos: [] };
   return {
-    outcome: "answered",
-    content: {
-      ...latest,
-      signedTransactions: [...history.content.signedTransactions, ...latest.signedTransactions],
-      signedAppTransaction: own.outcome === "answered" ? own.content : null,
-    },
+    signed: { ...latest, signedTransactions: [...signedTransactions, ...latest.signedTransactions] },
+    appTransaction: own.outcome === "answered" ? own.content : null,
   };
 };
 
@@ -112,8 +109,8 @@ const askBundle = async (
 ): Promise<Asked> => {
   const askedAt = asking.now();
   const answer = await askSigned(asking, app, transaction);
-  if (answer.outcome !== "answered") return { outcome: UNANSWERED[answer.outcome] };
-  const { signedAppTransaction, ...signed } = answer.content;
+  if (typeof answer === "string") return { outcome: answer };
+  const { signed, appTransaction } = answer;
   const names = signed.signedTransactions.flatMap((jws) => transactionNamesIn(jws) ?? []);
   // A server of both environments answers in either.
   if (names.length > 0 && names.every((one) => one.environment !== app.environment))
@@ -126,7 +123,7 @@ const askBundle = async (
   const identities =
     verified.identities.length > 0
       ? verified.identities
-      : await identityIn(asking, configuration, signedAppTransaction);
+      : await identityIn(asking, configuration, appTransaction);
   const facts = { ...verified, identities };
   const stated = Map.groupBy(statedPurchases(facts), ({ key: of }) => of);
   return {
@@ -139,25 +136,18 @@ const askBundle = async (
   };
 };
 
-/** Environments to ask in, the one that the file names first. */
-const environmentsOf = (
-  accepted: readonly string[],
-  named: AskedEnvironment | null,
-  only: AskedEnvironment | null,
-): readonly AskedEnvironment[] => {
-  const order: readonly AskedEnvironment[] =
-    named === "sandbox" ? ["sandbox", "production"] : ["production", "sandbox"];
-  return order.filter((one) => accepted.includes(one) && (only === null || only === one));
-};
-
 /** Asks the App Store about a person by one of its transactions, in the named bundle or in each of the application's. */
 export const askPerson = async (asking: AskingApple, claim: Claim): Promise<Asked> => {
   const transaction = claim.lineage ?? claim.name?.value ?? "";
+  const { application, only } = asking;
+  // First the environment that the file names.
+  const order: AskedEnvironment[] = ["production", "sandbox"];
+  if (claim.environment === "sandbox") order.reverse();
   let outcome: Asked = { outcome: "unconfigured" };
-  for (const configuration of asking.application.iosStore) {
+  for (const configuration of application.iosStore) {
     const { bundleIdentifier, serverApi: key, environments } = configuration;
     if (key === null || (claim.app !== null && claim.app !== bundleIdentifier)) continue;
-    const asked = environmentsOf(environments, claim.environment, asking.only);
+    const asked = order.filter((one) => environments.includes(one) && (only === null || only === one));
     if (asked.length === 0 && outcome.outcome === "unconfigured") outcome = { outcome: "excluded" };
     for (const environment of asked) {
       outcome = await askBundle(asking, configuration, { bundleIdentifier, environment, key }, transaction);
@@ -185,7 +175,7 @@ const kindsOf = ({ kind, product }: TokenQuestion, { catalog }: Application): re
   return isOneTime ? ["one_time_product", "subscription"] : ["subscription", "one_time_product"];
 };
 
-/** Asks about a token of a package as either kind. Google answers 404 to one of another kind, package or application. */
+/** Asks about a token as either kind. Google answers 404 to one of another kind, package or application. */
 const askPackage = async (
   { androidStore, application, only, storing }: Asking,
   configuration: AndroidStoreConfiguration,

@@ -6,7 +6,7 @@ import type { AccountId } from "../../identifiers.ts";
 
 export const sha256 = (text: string): string => hash("sha256", text, "hex");
 
-/** Name by which a store is asked about a purchase. A legacy `receipt` holds a transaction id. An `order` has a token. */
+/** Name by which a store is asked. A legacy `receipt` holds a transaction id; an `order` has a token. */
 export interface PurchaseName {
   readonly kind: "transaction" | "receipt" | "token" | "order";
   readonly value: string;
@@ -85,7 +85,7 @@ export const claimsOf = async function* (source: ImportSource): AsyncGenerator<P
 
 export type RowProblems = Map<RowProblem, { count: number; readonly firstRow: string }>;
 
-/** Reads all rows: how many there are, and what cannot be used of them. */
+/** Reads all rows, and counts them and what cannot be used of them. */
 export const readRows = async (source: ImportSource, onClaim: (claim: Claim) => void) => {
   const problems: RowProblems = new Map();
   let rows = 0;

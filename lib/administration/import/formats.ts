@@ -4,7 +4,7 @@ import type { ProductReference } from "../../entitlements/catalog.ts";
 import { type Instant, isInstant } from "../../entitlements/time.ts";
 import { accountId } from "../../identifiers.ts";
 
-/** A row's fields by column, as text; an absent field is empty. */
+/** A row's fields by column. */
 export type Row = Readonly<Record<string, string>>;
 
 /** Which of RevenueCat's two identifiers of a user is the account. */
@@ -22,7 +22,7 @@ interface Profile {
   readonly read: (row: Row, account: AccountChoice) => RowReading;
 }
 
-/** Prefix of RevenueCat's identifiers for users that nobody has identified. */
+/** RevenueCat's prefix for users that nobody has identified. */
 const ANONYMOUS = "$RCAnonymousID:";
 
 const accountIn = (text: string): Pick<Claim, "account"> & Pick<RowReading, "problems"> => {
@@ -45,34 +45,29 @@ export const NOTHING_CLAIMED = {
   updatedAt: null,
 } as const;
 
-/** Reads a row as claims of the account that a column names. */
-export const claimsBy = (
+/** Claims of the account that a column names. */
+const claimsBy = (
   row: Row,
   accountColumn: string,
-  ...said: readonly (Pick<Claim, "store"> & Partial<Claim>)[]
+  ...claims: readonly (Pick<Claim, "store"> & Partial<Claim>)[]
 ): RowReading => {
   const { account, problems } = accountIn(fieldOf(row, accountColumn));
-  return { claims: said.map((one) => ({ ...NOTHING_CLAIMED, account, ...one })), problems };
+  return { claims: claims.map((one) => ({ ...NOTHING_CLAIMED, account, ...one })), problems };
 };
 
-export const fieldOf = (row: Row, column: string): string => row[column]?.trim() ?? "";
+const fieldOf = (row: Row, column: string): string => row[column]?.trim() ?? "";
 
-export const textOrNull = (row: Row, column: string): string | null => fieldOf(row, column) || null;
+const textOrNull = (row: Row, column: string): string | null => fieldOf(row, column) || null;
 
-/** The first of the columns that has a name by which a store is asked. */
-export const nameIn = (
-  row: Row,
-  kind: PurchaseName["kind"],
-  ...columns: readonly string[]
-): PurchaseName | null => {
+/** The first of the columns that has a value. */
+const nameIn = (row: Row, kind: PurchaseName["kind"], ...columns: readonly string[]): PurchaseName | null => {
   const value = columns.map((column) => fieldOf(row, column)).find(Boolean);
   return value === undefined ? null : { kind, value };
 };
 
-/** A product; a base plan follows a colon, as in `premium:monthly`, where the file writes it so. */
-export const productIn = (row: Row, column: string, hasBasePlan: boolean): ProductReference | null => {
-  const text = fieldOf(row, column);
-  const [productIdentifier = "", basePlanIdentifier] = hasBasePlan ? text.split(":") : [text];
+/** A product; a base plan follows a colon, as in `premium:monthly`. No store allows one in an identifier. */
+const productIn = (row: Row, column: string): ProductReference | null => {
+  const [productIdentifier = "", basePlanIdentifier] = fieldOf(row, column).split(":");
   return productIdentifier === ""
     ? null
     : { productIdentifier, ...(basePlanIdentifier && { basePlanIdentifier }) };
@@ -82,13 +77,12 @@ const IOS = /^(?:ios(?:-store)?|apple|(?:mac_)?app_store)$/i;
 const ANDROID = /^(?:android(?:-store)?|google|play_store)$/i;
 
 /** Undefined: another store, or none. */
-export const storeIn = (row: Row): Store | undefined => {
+const storeIn = (row: Row): Store | undefined => {
   const text = fieldOf(row, "store");
   return IOS.test(text) ? "ios-store" : ANDROID.test(text) ? "android-store" : undefined;
 };
 
-/** Null: no boolean. */
-export const booleanOrNull = (row: Row, column: string): boolean | null => {
+const booleanOrNull = (row: Row, column: string): boolean | null => {
   const text = fieldOf(row, column);
   return /^(?:t|true|1|yes)$/i.test(text) ? true : /^(?:f|false|0|no)$/i.test(text) ? false : null;
 };
@@ -99,7 +93,7 @@ const HAS_ZONE = /(?:Z|UTC|[+-]\d\d:?\d\d)$/i;
 const EARLIEST_MILLISECONDS = 1e11;
 
 /** A time in ISO 8601 or SQL's notation, UTC where it names no zone, or since 1970; null: none. */
-export const timeOrNull = (row: Row, column: string): Instant | null => {
+const timeOrNull = (row: Row, column: string): Instant | null => {
   const text = fieldOf(row, column);
   if (DIGITS.test(text)) {
     const number = Number(text);
@@ -149,7 +143,7 @@ const revenuecatExport: Profile = {
       store,
       name: nameIn(row, kind, "store_transaction_id", "original_store_transaction_id"),
       lineage: isIos ? textOrNull(row, "original_store_transaction_id") : null,
-      product: productIn(row, "product_identifier", !isIos),
+      product: productIn(row, "product_identifier"),
       kind: booleanOrNull(row, "is_auto_renewable") === true ? "subscription" : null,
       environment: booleanOrNull(row, "is_sandbox") === true ? "sandbox" : "production",
       access: revenuecatAccessOf(row),
@@ -167,7 +161,7 @@ const revenuecatTokens: Profile = {
     claimsBy(row, "user_id", {
       store: "android-store",
       name: nameIn(row, "token", "google_purchase_token"),
-      product: productIn(row, "google_product_id", true),
+      product: productIn(row, "google_product_id"),
     }),
 };
 
@@ -179,7 +173,7 @@ const googleClaimOf = (row: Row) => {
   return {
     store: "android-store",
     name: nameIn(row, "token", "google_purchase_token"),
-    product: productIn(row, "google_product_id", false),
+    product: productIn(row, "google_product_id"),
     kind: isSubscription === null ? null : kind,
   } as const;
 };
@@ -221,7 +215,7 @@ const qonversionImport: Profile = {
   needs: ["user_id", ["receipt", "purchase_token", "original_id"]],
   claimsAccess: false,
   read: (row) =>
-    claimsBy(row, "user_id", { ...qonversionNameIn(row), product: productIn(row, "product_id", false) }),
+    claimsBy(row, "user_id", { ...qonversionNameIn(row), product: productIn(row, "product_id") }),
 };
 
 const storeOf = (row: Row): Store | undefined => {
@@ -235,7 +229,7 @@ const nameOf = (store: Store, row: Row): PurchaseName | null =>
       nameIn(row, "receipt", "receipt"))
     : (nameIn(row, "token", "purchase_token") ?? nameIn(row, "order", "order_id"));
 
-/** A row that only has an end says that access runs until then. */
+/** An end alone says that access runs until then. */
 const accessOf = (row: Row): Access | null => {
   const active = booleanOrNull(row, "active");
   const until = timeOrNull(row, "ends_at");
@@ -248,7 +242,7 @@ const environmentOf = (row: Row): AskedEnvironment | null => {
   return text === "production" || text === "sandbox" ? text : null;
 };
 
-/** A table of one's own; columns of other names are given to it by `--map`. */
+/** A table of one's own; `--map` gives its columns these names. */
 const table: Profile = {
   name: "table",
   marks: ["account"],
@@ -263,7 +257,7 @@ const table: Profile = {
       app: textOrNull(row, "app"),
       name: nameOf(store, row),
       lineage: store === "ios-store" ? textOrNull(row, "original_transaction_id") : null,
-      product: productIn(row, "product", true),
+      product: productIn(row, "product"),
       kind: kind === "subscription" || kind === "one_time_product" ? kind : null,
       environment: environmentOf(row),
       access: accessOf(row),
@@ -279,7 +273,7 @@ const PROFILES: readonly Profile[] = [
   table,
 ];
 
-/** The format that a header fits best, and its columns that the header lacks; null: it is of no known format. */
+/** The format that a header fits best, with the columns that it lacks; null: none. */
 export const readHeader = (columns: readonly string[]) => {
   const header = new Set(columns);
   const has = (need: string | readonly string[]): boolean =>

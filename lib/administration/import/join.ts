@@ -6,8 +6,8 @@ import type { AccountId } from "../../identifiers.ts";
 import { purchaseKeyOfToken } from "../../stores/android-store/purchase-token.ts";
 import { type Claim, claimsAccessAt, sha256 } from "./claim.ts";
 
-/** States of a purchase by its store. The journal names them. */
-export const STATES = [
+/** States of a purchase by its store. */
+const STATES = [
   /** Nobody has asked yet, or the answer could not be used. */
   "unasked",
   "active",
@@ -64,7 +64,7 @@ const lineage = z.object({
 export type AnsweredLineage = z.output<typeof lineage>;
 
 const answered = z.object({
-  /** SHA-256 of what the claim names, in every entry. */
+  /** SHA-256 of what the claim names, as in every entry. */
   id: sha,
   outcome: z.literal("answered"),
   /** `conflict`: the answer names customers of different accounts. */
@@ -93,7 +93,7 @@ const finished = z.object({ finishedAt: z.number() });
 const isOpen = (entry: JournalEntry): boolean =>
   "outcome" in entry && OPEN.some((outcome) => outcome === entry.outcome);
 
-/** Applies a journal's entries; a last line that was cut off is left out. `head` null: it is no journal. */
+/** Applies a journal's entries, without a last line that was cut off. `head` null: it is no journal. */
 export const readJournal = async (lines: AsyncIterable<string>, apply: (entry: JournalEntry) => void) => {
   let head: JournalHead | null = null;
   let isFinished = false;
@@ -123,9 +123,8 @@ export const idOfKey = (store: Store, key: string): string => sha256(`${store} $
 export const lineageText = (claim: Claim): string =>
   claim.lineage === null || claim.name === null ? nameText(claim) : `${claim.store} ${claim.lineage}`;
 
-/** An entry that may be merged into another of its kind. */
 interface Joined<Self> {
-  /** Null: it is not merged. */
+  /** What it is merged into; null: it is not. */
   into: Self | null;
 }
 
@@ -156,7 +155,7 @@ interface Identifier {
 }
 
 /**
- * The files' claims and the stores' answers, joined by SHA-256 of identifiers: rows of one transaction, transactions of one
+ * The files' claims and the stores' answers by SHA-256 of identifiers: rows of one transaction, transactions of one
  * lineage, lineages of one person, in whatever order they come.
  */
 export type Join = Map<string, Identifier>;
@@ -192,7 +191,6 @@ const findLineage = (join: Join, id: string): Lineage | undefined => {
   return known && endOf(known.lineage);
 };
 
-/** The lineage of an identifier, made if there is none. */
 const lineageAt = (join: Join, id: string): Lineage => {
   const known = findLineage(join, id);
   if (known !== undefined) return known;
@@ -201,7 +199,7 @@ const lineageAt = (join: Join, id: string): Lineage => {
   return lineage;
 };
 
-/** The lineage that a store has answered about. What was one lineage for the file may be the start of another. */
+/** What was one lineage for the file may be the start of another. */
 const answeredLineage = (join: Join, id: string): Lineage => {
   const known = join.get(id) ?? { updatedAt: 0 };
   const lineage = "lineage" in known && known.lineage.id === id ? known.lineage : newLineage(id);
@@ -240,7 +238,7 @@ const applyAnswer = (join: Join, { id, stored, lineages, samePerson }: AnsweredE
   if (asked?.state === "unasked") unite(asked, first);
 };
 
-/** Applies a line of the journal: at once, or when an interrupted run goes on. */
+/** Applies an entry of the journal: at once, or when an interrupted run goes on. */
 export const applyEntry = (join: Join, entry: JournalEntry): void => {
   const lineage = findLineage(join, entry.id);
   if ("linked" in entry) {
@@ -250,7 +248,7 @@ export const applyEntry = (join: Join, entry: JournalEntry): void => {
     lineage.state = entry.outcome;
 };
 
-/** Last pass but one, once the stores have answered: what the claims say of a lineage and of its person. */
+/** Once the stores have answered: notes what a claim says of its lineage and of its person. */
 export const countClaim = (join: Join, claim: Claim, moment: Instant): void => {
   const lineage = lineageOf(join, claim);
   const access = claimsAccessAt(claim, moment);
@@ -261,7 +259,7 @@ export const countClaim = (join: Join, claim: Claim, moment: Instant): void => {
   person.account ??= claim.account;
 };
 
-/** Key in the table of a claim's purchase; null: no row names it, and no store has. */
+/** Key in the table of a claim's purchase; null: neither a row names it nor a store. */
 export const keyOf = (claim: Claim, { key }: Lineage): string | null => {
   if (key !== null || claim.name === null || claim.name.kind === "order") return key;
   return lineageText(claim).slice(claim.store.length + 1);
@@ -269,7 +267,7 @@ export const keyOf = (claim: Claim, { key }: Lineage): string | null => {
 
 export type Decisions = ReadonlyMap<Person, AccountId>;
 
-/** Persons by the purchases that an operator has decided about; purchases that no file names are left out. */
+/** The accounts that an operator has decided on; purchases that no file names are left out. */
 export const decisionsOf = (join: Join, decided: ReadonlyMap<string, AccountId>): Decisions =>
   new Map(
     [...decided].flatMap(([purchase, account]) =>

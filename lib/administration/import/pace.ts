@@ -15,23 +15,22 @@ export interface ImportStores {
   readonly orders: AndroidOrders;
 }
 
-/** A store's answer, so far as the pace depends on it. */
 interface Paced {
   readonly outcome: string;
   readonly status?: number | null;
   readonly retryAt?: Instant | null;
 }
 
-/** Failures of a request between which others succeed. */
+/** Failures of a request, while others succeed, after which it is given up. */
 const MOST_TRIES = 3;
 /** Longest that a request waits for a store that answers nobody. */
 const PATIENCE = 2 * HOUR;
 /** Pauses after failures in a row, where the store names no time. */
 const PAUSES = [SECOND, 5 * SECOND, 30 * SECOND, MINUTE, 2 * MINUTE, 5 * MINUTE];
-/** Status of an answer that arrived, and cannot be read. */
+/** Status of an answer that cannot be read. */
 const READ = 200;
 
-/** The outcome of requests after the store has refused the credential: none is sent. */
+/** Outcome of requests that are not sent: the store has refused the credential. */
 export const STOPPED = { outcome: "credential-rejected", status: null, reason: null } as const;
 
 interface Clock {
@@ -40,8 +39,8 @@ interface Clock {
 }
 
 /**
- * Pace of the requests to one bundle or package in one environment. A store that answers nobody is asked again for as long
- * as it takes; a request that fails alone, while others succeed, is given up.
+ * Pace of the requests to one bundle or package in one environment. A store that answers nobody is asked again for two
+ * hours; a request that fails while others succeed is given up earlier.
  */
 export const createGate = ({ now, wait }: Clock, perSecond: number) => {
   const step = SECOND / perSecond;
@@ -93,7 +92,7 @@ export const createGate = ({ now, wait }: Clock, perSecond: number) => {
     get isStopped() {
       return isStopped;
     },
-    /** Until when the store is left alone; null: it is not. */
+    /** Null: the store is not left alone. */
     get pausedUntil() {
       return pausedUntil > now() ? pausedUntil : null;
     },
@@ -102,7 +101,7 @@ export const createGate = ({ now, wait }: Clock, perSecond: number) => {
 type Gate = ReturnType<typeof createGate>;
 
 /** By bundle or package, and environment. */
-export type Gates = ReadonlyMap<string, Pick<Gate, "isStopped" | "pausedUntil">>;
+export type Gates = ReadonlyMap<string, Omit<Gate, "ask">>;
 
 /** The same stores, each bundle and package at its own pace. Apple's sandbox takes a tenth of the requests. */
 export const pacedStores = (

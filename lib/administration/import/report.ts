@@ -6,7 +6,7 @@ import type { Catalog, ProductReference } from "../../entitlements/catalog.ts";
 import { entitlementsAt } from "../../entitlements/entitlements.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId } from "../../identifiers.ts";
-import { sideBySide } from "../side-by-side.ts";
+import { AT_ONCE, sideBySide } from "../side-by-side.ts";
 import { ORDERS_AT_ONCE } from "./asking.ts";
 import {
   claimsAccessAt,
@@ -172,21 +172,12 @@ export const createTally = () => {
 };
 export type Tally = ReturnType<typeof createTally>;
 
-/** An account to which the other service and this one give different access. */
 interface AccessDifference {
   readonly account: AccountId;
   /** Whether the other service gives access; this one does the opposite. */
   readonly claimed: boolean;
   /** Best status of the account's entitlements here; null: it has none. */
   readonly status: string | null;
-}
-
-interface Comparing {
-  readonly table: Pick<CustomerTable, "findAccount">;
-  readonly application: Application;
-  readonly now: () => Instant;
-  readonly atOnce: number;
-  readonly onDifference: (difference: AccessDifference) => void;
 }
 
 /** Access of each account by the export: true if any of its purchases gives access. */
@@ -208,12 +199,14 @@ const readAccess = async (
 /** Compares a newer export with what this service answers now. Asks no store: one read for each account. */
 export const compareExport = async (
   source: ImportSource,
-  { table, application, now, atOnce, onDifference }: Comparing,
+  table: Pick<CustomerTable, "findAccount">,
+  application: Application,
+  moment: Instant,
+  onDifference: (difference: AccessDifference) => void,
 ) => {
-  const moment = now();
   // Access at the other service alone, and here alone.
   const counts = { accounts: 0, agree: 0, onlyThere: 0, onlyHere: 0 };
-  await sideBySide(await readAccess(source, moment), atOnce, async ([account, claimed]) => {
+  await sideBySide(await readAccess(source, moment), AT_ONCE, async ([account, claimed]) => {
     const holdings = accountHoldings(await table.findAccount(application.identifier, account));
     const entitlements = entitlementsAt(moment, holdings, application);
     const given = entitlements.some(({ active }) => active);

@@ -64,7 +64,6 @@ export const verdictOf = (
   return { state: entitlement === undefined ? "pending" : BY_STATUS[entitlement.status], isMapped };
 };
 
-/** A failure of the service for an erased customer as an outcome. */
 const ifErased = (error: unknown): "erased" => {
   if (error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND") return "erased";
   throw error;
@@ -74,8 +73,8 @@ const storedAs = ({ outcome }: { readonly outcome: "stored" | "refused" }): Stor
   outcome === "refused" ? "conflict" : "stored";
 
 /**
- * Stores by the use cases of the service: first the purchases, without an account, then the links, once all of a person
- * is known. So the order of the rows decides nothing.
+ * Stores by the use cases of the service: the purchases first, without an account, and the links once all of a person is
+ * known, so that the order of the rows decides nothing.
  */
 export const storingIn = (store: AndroidStorePurchases, application: Application) => ({
   appStoreFacts: async (facts: VerifiedFacts): Promise<Stored> =>

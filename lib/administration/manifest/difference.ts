@@ -10,9 +10,9 @@ import {
   PRODUCT_FIELDS,
   type Values,
 } from "../../applications/fields.ts";
+import type { Catalog, CatalogProduct } from "../../entitlements/catalog.ts";
 import { type Instant, type Period, plusPeriod } from "../../entitlements/time.ts";
 import { durationText, periodText } from "./manifest-values.ts";
-import type { Catalog, CatalogProduct } from "../../entitlements/catalog.ts";
 
 /** Fields as a manifest shows them: without defaults, and with times as texts. */
 type Shown<Named extends Fields> = {
@@ -21,12 +21,10 @@ type Shown<Named extends Fields> = {
     : Given<Named>[Name];
 };
 
-const shownValue = ({ kind }: Field, value: unknown): unknown =>
-  kind === "duration"
-    ? durationText(value as number)
-    : kind === "period"
-      ? periodText(value as Period)
-      : value;
+const shownValue = ({ kind }: Field, value: unknown): unknown => {
+  if (kind === "duration") return durationText(value as number);
+  return kind === "period" ? periodText(value as Period) : value;
+};
 
 const shown = <Named extends Fields>(fields: Named, values: Values<Named>): Shown<Named> =>
   Object.fromEntries(
@@ -88,7 +86,12 @@ const partOf = (
   fields: Object.fromEntries(Object.entries(entry).filter(([field]) => !naming.includes(field))),
 });
 
-export const PRODUCT_NAME = ["store", "productIdentifier", "basePlanIdentifier", "purchaseOptionIdentifier"];
+export const PRODUCT_NAME = [
+  "store",
+  "productIdentifier",
+  "basePlanIdentifier",
+  "purchaseOptionIdentifier",
+] as const;
 
 const partsOf = (of: Application): ReadonlyMap<string, Part> => {
   const { application, destinations, stores, entitlements, products } = manifestOf(of);
@@ -108,26 +111,20 @@ const differingFields = (before: Part["fields"], after: Part["fields"]): Applica
     .map((field) => ({ field, before: before[field] ?? null, after: after[field] ?? null }))
     .filter((field) => JSON.stringify(field.before) !== JSON.stringify(field.after));
 
-/** Changes that turn `before` (null: no application yet) into `after`, in whatever order their parts are. */
+/** Changes that turn `before` (null: no application yet) into `after`. The order of parts is no difference. */
 export const differenceOf = (
   before: Application | null,
   after: Application,
 ): readonly ApplicationChange[] => {
   const old = before === null ? new Map<string, Part>() : partsOf(before);
   const wanted = partsOf(after);
-  const changeOf = (
-    kind: ApplicationChange["kind"],
-    { subject, names }: Part,
-    fields: ApplicationChange["fields"],
-  ): ApplicationChange => ({ kind, subject, name: names.join(" "), fields });
-  const addedOrChanged = [...wanted].flatMap(([key, part]) => {
-    const known = old.get(key);
-    const fields = differingFields(known?.fields ?? {}, part.fields);
-    if (known === undefined) return changeOf("added", part, fields);
-    return fields.length === 0 ? [] : changeOf("changed", part, fields);
+  return [...new Map([...wanted, ...old])].flatMap(([key, { subject, names }]): ApplicationChange[] => {
+    const [known, now] = [old.get(key), wanted.get(key)];
+    const fields = now === undefined ? [] : differingFields(known?.fields ?? {}, now.fields);
+    if (known !== undefined && now !== undefined && fields.length === 0) return [];
+    const kind = known === undefined ? "added" : now === undefined ? "removed" : "changed";
+    return [{ kind, subject, name: names.join(" "), fields }];
   });
-  const removed = [...old].flatMap(([key, part]) => (wanted.has(key) ? [] : changeOf("removed", part, [])));
-  return [...addedOrChanged, ...removed];
 };
 
 const SIGNS: Readonly<Record<ApplicationChange["kind"], string>> = { added: "+", changed: "~", removed: "-" };
@@ -146,26 +143,20 @@ export const changeText = (change: ApplicationChange): string => {
   return `${changeHead(change)}${details.length === 0 ? "" : `: ${details.join(", ")}`}`;
 };
 
-/** First and last days of the months of four years, with a leap year: the shortest and the longest periods start there. */
+/** First and last days of the months of four years: the shortest and the longest periods start there. */
 const STARTS: readonly Instant[] = [2025, 2026, 2027, 2028].flatMap((year) =>
   Array.from({ length: 12 }, (_, month) => [Date.UTC(year, month, 1), Date.UTC(year, month + 1, 0)]).flat(),
 );
 
-/** Null never ends. */
-const end = (start: Instant, period: Period | null): Instant =>
-  period === null ? Infinity : plusPeriod(start, period);
-
-/** Whether access that begins on some day would end earlier: a month has 28 to 31 days, so `P1M` may be less than `P30D`. */
-const isShorter = (period: Period | null, before: Period | null): boolean =>
-  STARTS.some((start) => end(start, period) < end(start, before));
+/** Whether access that begins on some day would end earlier: `P1M` may be less than `P30D`. `before` null never ends. */
+const isShorter = (period: Period, before: Period | null): boolean =>
+  before === null || STARTS.some((start) => plusPeriod(start, period) < plusPeriod(start, before));
 
 const without = <T>(values: readonly T[], kept: readonly T[]): readonly T[] =>
   values.filter((value) => !kept.includes(value));
 
 const productName = (product: CatalogProduct): string =>
-  [product.store, product.productIdentifier, product.basePlanIdentifier, product.purchaseOptionIdentifier]
-    .filter((part) => part !== null)
-    .join(" ");
+  PRODUCT_NAME.flatMap((field) => product[field] ?? []).join(" ");
 
 /** A product with a base plan or purchase option takes precedence over the one without, so adding it can grant less. */
 const productLosses = (before: Catalog, after: Catalog): string[] => {
@@ -188,20 +179,21 @@ const productLosses = (before: Catalog, after: Catalog): string[] => {
   });
 };
 
-const acceptedBy = ({ iosStore, androidStore }: Application) => [
-  ...iosStore.map(({ bundleIdentifier, environments, xcodeCertificates }) => ({
-    name: `ios-store ${bundleIdentifier}`,
-    accepts: [...environments, ...xcodeCertificates.map((certificate) => `certificate ${certificate}`)],
-  })),
-  ...androidStore.map(({ packageName, environments }) => ({
-    name: `android-store ${packageName}`,
-    accepts: environments,
-  })),
-];
+/** Each bundle and package, with what it accepts. */
+const acceptedBy = ({ iosStore, androidStore }: Application): ReadonlyMap<string, readonly string[]> => {
+  const accepted = new Map<string, readonly string[]>();
+  for (const { bundleIdentifier, environments, xcodeCertificates } of iosStore) {
+    const certificates = xcodeCertificates.map((certificate) => `certificate ${certificate}`);
+    accepted.set(`ios-store ${bundleIdentifier}`, [...environments, ...certificates]);
+  }
+  for (const { packageName, environments } of androidStore)
+    accepted.set(`android-store ${packageName}`, environments);
+  return accepted;
+};
 
 const storeLosses = (before: Application, after: Application): string[] => {
-  const now = new Map(acceptedBy(after).map(({ name, accepts }) => [name, accepts]));
-  return acceptedBy(before).flatMap(({ name, accepts }) => {
+  const now = acceptedBy(after);
+  return [...acceptedBy(before)].flatMap(([name, accepts]) => {
     const kept = now.get(name);
     if (kept === undefined) return [`purchases of ${name} are refused`];
     const lost = without(accepts, kept);
@@ -209,16 +201,13 @@ const storeLosses = (before: Application, after: Application): string[] => {
   });
 };
 
-const leewayLoss = (before: Application, after: Application): string[] =>
-  after.renewalLeeway < before.renewalLeeway
-    ? [
-        `a subscription that renews late keeps its access for ${durationText(after.renewalLeeway)} only, not for ${durationText(before.renewalLeeway)}`,
-      ]
-    : [];
-
 /** Access that customers can lose when `after` replaces `before`, in words. */
-export const lostAccess = (before: Application, after: Application): readonly string[] => [
-  ...storeLosses(before, after),
-  ...leewayLoss(before, after),
-  ...productLosses(before.catalog, after.catalog),
-];
+export const lostAccess = (before: Application, after: Application): readonly string[] => {
+  const [leeway, previous] = [after.renewalLeeway, before.renewalLeeway];
+  const late = `a subscription that renews late keeps its access for ${durationText(leeway)} only, not for ${durationText(previous)}`;
+  return [
+    ...storeLosses(before, after),
+    ...(leeway < previous ? [late] : []),
+    ...productLosses(before.catalog, after.catalog),
+  ];
+};

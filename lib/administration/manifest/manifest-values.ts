@@ -17,7 +17,7 @@ const UNITS = [
   ["S", SECOND],
 ] as const;
 
-/** The period as an ISO 8601 duration: `P1Y`, `P7D`, `PT36H` as `P1DT12H`. */
+/** An ISO 8601 duration: `P1Y`, `P7D`, `PT36H` as `P1DT12H`. */
 export const periodText = ({ months, milliseconds }: Period): string => {
   const date = months === 0 ? "" : months % 12 === 0 ? `${months / 12}Y` : `${months}M`;
   let rest = milliseconds;
@@ -29,7 +29,7 @@ export const periodText = ({ months, milliseconds }: Period): string => {
   return `P${date}${days}${time.some(Boolean) ? `T${time.join("")}` : ""}`;
 };
 
-/** Milliseconds as an ISO 8601 duration: `PT15M`, `PT0S`. */
+/** An ISO 8601 duration: `PT15M`, `PT0S`. */
 export const durationText = (milliseconds: number): string =>
   milliseconds === 0 ? "PT0S" : periodText({ months: 0, milliseconds });
 
@@ -133,7 +133,6 @@ export interface ManifestTrust {
 
 export const TRUSTS_NOTHING: ManifestTrust = { trustsOrigin: () => false, allowsDestination: ALLOWS_NONE };
 
-/** A URL to which messages are sent. */
 export const destinationUrl = ({ allowsDestination }: ManifestTrust) =>
   z.string().superRefine((url, context) => {
     const refused = checkDestinationUrl(url, allowsDestination);
@@ -197,7 +196,7 @@ const readAs = <Value>(read: (text: string) => Value | null, message: string) =>
 /** Zero in any ISO 8601 form; `parsePeriod` refuses it. */
 const NO_TIME = /^P(?=\d|T\d)(?:0+[YMWD])*(?:T(?=\d)(?:0+[HMS])*)?$/;
 
-/** A number of milliseconds; in a message, `example` is one that is allowed. */
+/** @param example of a duration that is allowed, for the message */
 const duration = (longest: number, example: number) =>
   readAs(
     (text) => {

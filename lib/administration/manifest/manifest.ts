@@ -7,7 +7,7 @@ import { manifestSchema, messageOf } from "./manifest-schema.ts";
 import { isMapping, type ManifestTrust, TRUSTS_NOTHING } from "./manifest-values.ts";
 import { type Document, isCollection, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
 
-export type YamlPath = readonly PropertyKey[];
+type YamlPath = readonly PropertyKey[];
 
 export interface ManifestProblem {
   /** Line of the YAML text, from 1: of the value, or of the node that lacks it. */
@@ -17,16 +17,10 @@ export interface ManifestProblem {
   readonly message: string;
 }
 
-export interface Invalid {
-  readonly outcome: "invalid";
-  readonly problems: readonly ManifestProblem[];
+/** An application as its operator describes it in one file; the identifier is optional. */
+export interface Manifest extends Omit<Application, "identifier"> {
+  readonly identifier: ApplicationId | null;
 }
-
-/** @param problems in any order */
-export const invalid = (problems: readonly ManifestProblem[]): Invalid => ({
-  outcome: "invalid",
-  problems: problems.toSorted((a, b) => a.line - b.line),
-});
 
 const offsetOf = (yaml: Document.Parsed, path: YamlPath): number => {
   let node: unknown = yaml.contents;
@@ -66,34 +60,25 @@ const unusualNodes = (yaml: Document.Parsed): { readonly offset: number; readonl
   return found;
 };
 
-/** Reads YAML as plain data. No message quotes the text. */
-export const readYaml = (text: string) => {
+/** No message quotes the text. */
+const readYaml = (text: string) => {
   const lines = new LineCounter();
   const yaml = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const lineAt = (offset: number): number => Math.max(1, lines.linePos(offset).line);
   const malformed = [
-    ...[...yaml.errors, ...yaml.warnings].map(({ pos, message }) => ({
-      offset: pos[0],
+    ...[...yaml.errors, ...yaml.warnings].map(({ pos: [offset], message }) => ({
+      offset,
       message: withoutSource(message),
     })),
     ...unusualNodes(yaml),
   ];
-  if (malformed.length > 0)
-    return invalid(malformed.map(({ offset, message }) => ({ line: lineAt(offset), path: "", message })));
   return {
-    outcome: "read" as const,
-    data: yaml.toJS() as unknown,
+    problems: malformed.map(({ offset, message }) => ({ line: lineAt(offset), path: "", message })),
+    dataOf: (): unknown => yaml.toJS(),
     /** Line, from 1, of the node at the path, or of its nearest existing ancestor. */
     lineOf: (path: YamlPath): number => lineAt(offsetOf(yaml, path)),
   };
 };
-
-/** An application as its operator describes it in one file; the identifier is optional. */
-export interface Manifest extends Omit<Application, "identifier"> {
-  readonly identifier: ApplicationId | null;
-}
-
-export type ManifestReading = { readonly outcome: "valid"; readonly manifest: Manifest } | Invalid;
 
 interface Problem {
   readonly path: YamlPath;
@@ -169,11 +154,19 @@ const pathText = (path: YamlPath): string =>
     )
     .join("");
 
+const invalid = (problems: readonly ManifestProblem[]) => ({
+  outcome: "invalid" as const,
+  problems: problems.toSorted((a, b) => a.line - b.line),
+});
+
 /** Reads a manifest from YAML and reports all problems together. No message quotes a credential's value. */
-export const readManifest = (text: string, trust: Partial<ManifestTrust> = {}): ManifestReading => {
+export const readManifest = (
+  text: string,
+  trust: Partial<ManifestTrust> = {},
+): { readonly outcome: "valid"; readonly manifest: Manifest } | ReturnType<typeof invalid> => {
   const yaml = readYaml(text);
-  if (yaml.outcome === "invalid") return yaml;
-  const { data, lineOf } = yaml;
+  if (yaml.problems.length > 0) return invalid(yaml.problems);
+  const data = yaml.dataOf();
   const schema = manifestSchema({ ...TRUSTS_NOTHING, ...trust });
   const read = schema.safeParse(data, { error: messageOf });
   // Those between parts are found in the raw data, to be reported together with those of the schema.
@@ -184,7 +177,7 @@ export const readManifest = (text: string, trust: Partial<ManifestTrust> = {}): 
   ];
   if (!read.success || problems.length > 0)
     return invalid(
-      problems.map(({ path, message }) => ({ line: lineOf(path), path: pathText(path), message })),
+      problems.map(({ path, message }) => ({ line: yaml.lineOf(path), path: pathText(path), message })),
     );
   const { application, destinations = [], stores = {}, entitlements = {}, products = [] } = read.data;
   const displayNames = Object.entries(entitlements).map(

@@ -7,7 +7,7 @@ const shown = (isTerminal: boolean): string[] => {
   const texts: string[] = [];
   const add = (text: string): void => void texts.push(text);
   let now = 0;
-  const screen = { line: add, terminal: isTerminal ? add : null };
+  const screen = { progress: add, terminal: isTerminal ? add : null };
   const { show, end } = createProgress(() => now, screen, new Map());
   for (let done = 0; done <= 24; done += 1, now += 1000) show({ ...ASKING, done });
   end();
