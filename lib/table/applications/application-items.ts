@@ -14,7 +14,6 @@ import {
   type Values,
 } from "../../applications/fields.ts";
 import { catalogOf } from "../../entitlements/catalog.ts";
-import { once } from "../../once.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { TABLE_FORMAT } from "../dynamodb/table.ts";
 
@@ -99,35 +98,30 @@ export const attributesOf = <Named extends Fields>(
   );
 
 /** Schemas of the items that describe an application. Each names its kind, because one Query reads several. */
-export const applicationItem = once(() =>
+export const applicationItem = () =>
   z.object({
     kind: z.literal("application"),
     tableFormat: z.literal(TABLE_FORMAT),
     identifier: shape.application(),
     ...shapeOf(APPLICATION_FIELDS),
     version: shape.integer(),
-  }),
-);
+  });
 
 /** An application's entry in the table's list of applications. */
-export const applicationOfTableItem = once(() =>
-  z.object({ identifier: shape.application(), name: shape.text() }),
-);
+export const applicationOfTableItem = () => z.object({ identifier: shape.application(), name: shape.text() });
 
-export const iosStoreItem = once(() =>
+export const iosStoreItem = () =>
   shape.mapped(z.object({ kind: z.literal("ios-store"), ...shapeOf(IOS_STORE_FIELDS) }), (item) =>
     withDefaults(IOS_STORE_FIELDS, item),
-  ),
-);
+  );
 
-export const androidStoreItem = once(() =>
+export const androidStoreItem = () =>
   shape.mapped(z.object({ kind: z.literal("android-store"), ...shapeOf(ANDROID_STORE_FIELDS) }), (item) =>
     withDefaults(ANDROID_STORE_FIELDS, item),
-  ),
-);
+  );
 
 /** A destination; null: it is of a kind that only a later version knows. */
-export const destinationItem = once(() =>
+export const destinationItem = () =>
   shape.mapped(
     z.object({
       kind: z.literal("destination"),
@@ -141,10 +135,9 @@ export const destinationItem = once(() =>
       if (url !== undefined) return { name, url, secretEpochs };
       return eventBus === undefined ? null : { name, eventBus };
     },
-  ),
-);
+  );
 
-export const catalogItem = once(() =>
+export const catalogItem = () =>
   shape.mapped(
     z.object({
       kind: z.literal("catalog"),
@@ -156,12 +149,10 @@ export const catalogItem = once(() =>
         new Map(entitlements.map(({ identifier, displayName }) => [identifier, displayName])),
         products.map((product) => withDefaults(PRODUCT_FIELDS, product)),
       ),
-  ),
-);
+  );
 
 /** Kind of an item in an application's partition; unknown kinds, of a later version, are ignored. */
-export const applicationPartitionItem = once(() => z.object({ kind: shape.text() }));
+export const applicationPartitionItem = () => z.object({ kind: shape.text() });
 
-export const storeRegistrationItem = once(() =>
-  z.object({ kind: z.literal("store-registration"), application: shape.application() }),
-);
+export const storeRegistrationItem = () =>
+  z.object({ kind: z.literal("store-registration"), application: shape.application() });

@@ -37,11 +37,11 @@ import {
   type Table,
 } from "../dynamodb/table.ts";
 import {
+  deleteAll,
   deletion,
   ITEMS_PER_TRANSACTION,
   transact,
   update,
-  writeAll,
   type Write,
 } from "../dynamodb/writes.ts";
 import { isDelivery, keys, keyText, partitions, type Key } from "../keys.ts";
@@ -239,10 +239,7 @@ export const createDestinationTable = (table: Table): DestinationTable => ({
     let dropped = 0;
     for await (const page of queryPages(table, query)) {
       const found = page.map(keyIn);
-      await writeAll(
-        table,
-        found.map((key) => deletion(key)),
-      );
+      await deleteAll(table, found);
       const deliveries = found.filter(isDelivery).length;
       dropped += deliveries;
       if (deliveries > 0) progress(dropped);

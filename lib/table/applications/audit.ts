@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import type { Audited, AuditTable } from "../../administration/acts/audit.ts";
 import type { ApplicationId } from "../../identifiers.ts";
-import { once } from "../../once.ts";
 import { queryItems } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { knownItems, type Attributes, type Table } from "../dynamodb/table.ts";
@@ -9,7 +8,7 @@ import { put, transact, type Write } from "../dynamodb/writes.ts";
 import { keys, partitions } from "../keys.ts";
 
 /** Entries of the first version have neither caller, accounts nor lines. */
-const auditItem = once(() =>
+const auditItem = () =>
   z.object({
     action: shape.text(),
     moment: shape.integer(),
@@ -19,8 +18,7 @@ const auditItem = once(() =>
     customer: z.nullable(shape.customer()),
     accounts: shape.optional(shape.texts(), []),
     what: shape.optional(shape.texts(), []),
-  }),
-);
+  });
 
 /** Writes an entry of an application's audit, in the transaction of the change that it records; unset: none. */
 export const auditWrites = (application: ApplicationId, audited: Audited | undefined): Write[] => {

@@ -4,7 +4,6 @@ import type { Credential, CredentialSummary, FindCredential } from "../../applic
 import { SCOPES } from "../../contract/schemas.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { keyId, type ApplicationId, type KeyId } from "../../identifiers.ts";
-import { once } from "../../once.ts";
 import { absent, present, unrevoked } from "../dynamodb/conditions.ts";
 import { queryItems, readItem } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
@@ -14,7 +13,7 @@ import { keys, partitions } from "../keys.ts";
 import { auditWrites } from "./audit.ts";
 
 /** The expiry is not called `expiresAt`, the table's time-to-live attribute: an expired credential stays listed. */
-const credentialSummary = once(() => ({
+const credentialSummary = () => ({
   keyIdentifier: shape.branded<KeyId>(z.string().check(z.regex(/^[0-9a-f]{16}$/))),
   application: shape.application(),
   label: shape.nullableText(),
@@ -26,7 +25,7 @@ const credentialSummary = once(() => ({
   createdAt: shape.integer(),
   expiresAtMoment: shape.nullableInteger(),
   revokedAt: shape.nullableInteger(),
-}));
+});
 
 const toDomain = <Item extends { readonly kind: string; readonly expiresAtMoment: Instant | null }>(
   item: Item,
@@ -35,11 +34,10 @@ const toDomain = <Item extends { readonly kind: string; readonly expiresAtMoment
   return { ...credential, expiresAt };
 };
 
-export const credentialIndexItem = once(() =>
-  shape.mapped(z.object({ kind: z.literal("credential-index"), ...credentialSummary() }), toDomain),
-);
+export const credentialIndexItem = () =>
+  shape.mapped(z.object({ kind: z.literal("credential-index"), ...credentialSummary() }), toDomain);
 
-export const credentialItem = once(() =>
+export const credentialItem = () =>
   shape.mapped(
     z.object({
       kind: z.literal("credential"),
@@ -47,8 +45,7 @@ export const credentialItem = once(() =>
       secretHash: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
     }),
     toDomain,
-  ),
-);
+  );
 
 const toItems = ({ secretHash, expiresAt, scopes, ...credential }: Credential) => {
   const summary = { ...credential, scopes: [...scopes], expiresAtMoment: expiresAt };

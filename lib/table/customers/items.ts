@@ -11,7 +11,6 @@ import { ASK_REASONS } from "../../entitlements/next-ask.ts";
 import { NATURES, STANDINGS, type Line, type Purchase } from "../../entitlements/purchase.ts";
 import type { Renewal } from "../../entitlements/renewal.ts";
 import type { PurchaseKey } from "../../identifiers.ts";
-import { once } from "../../once.ts";
 import {
   boolean,
   branded,
@@ -62,9 +61,9 @@ export const renewalCodec: Codec<Renewal> = positional({
 
 const storedPurchaseKey = () => shape.branded<PurchaseKey>(shape.text());
 
-const acknowledgement = once(() => z.object({ dueSince: shape.integer(), deadline: shape.integer() }));
+const acknowledgement = () => z.object({ dueSince: shape.integer(), deadline: shape.integer() });
 
-export const purchaseItem = once(() =>
+export const purchaseItem = () =>
   shape.mapped(
     z.object({
       customer: shape.customer(),
@@ -103,11 +102,10 @@ export const purchaseItem = once(() =>
       ask: askAt === undefined || askBecause === undefined ? null : { at: askAt, because: askBecause },
       bundleOrPackage: bundleOrPackage ?? null,
     }),
-  ),
-);
+  );
 
 /** A question in its queue. Android's hold the purchase token, until the store drops the purchase. */
-export const askItem = once(() =>
+export const askItem = () =>
   z.object({
     environment: shape.environment(),
     key: storedPurchaseKey(),
@@ -123,19 +121,17 @@ export const askItem = once(() =>
       z.object({ store: z.literal("ios-store"), bundleIdentifier: shape.text() }),
     ]),
     acknowledgement: z.optional(acknowledgement()),
-  }),
-);
+  });
 
-export const identityItem = once(() =>
+export const identityItem = () =>
   z.object({
     customer: shape.customer(),
     /** The customer's version as written in the identity's transaction. */
     customerVersion: shape.optional(shape.integer(), 0),
-  }),
-);
+  });
 
 /** Reserves an erased customer's identity or purchase until `erasedUntil`. */
-export const tombstoneItem = once(() => z.object({ erasedUntil: shape.integer() }));
+export const tombstoneItem = () => z.object({ erasedUntil: shape.integer() });
 
 const holding = positional({
   store: oneOf(STORES),
@@ -150,24 +146,22 @@ const holdingsCodec = listOf(holding);
 
 export const encodeHoldings = (holdings: readonly Purchase[]) => holdingsCodec.encode(holdings);
 
-export const holdings = once(() =>
+export const holdings = () =>
   shape.mapped(shape.encoded(holdingsCodec), (held): readonly Purchase[] =>
     held.map((one) => ({
       ...one,
       selectedProducts: null,
       verifiedAt: Math.max(...one.lines.map(({ verifiedAt }) => verifiedAt)),
     })),
-  ),
-);
+  );
 
-const assertedBy = once(() => z.enum(ASSERTED_BY));
-const customers = once(() => z.array(shape.customer()));
+const assertedBy = () => z.enum(ASSERTED_BY);
+const customers = () => z.array(shape.customer());
 
-const link = once(() =>
-  z.object({ account: shape.account(), assertedBy: assertedBy(), linkedAt: shape.integer() }),
-);
+const link = () =>
+  z.object({ account: shape.account(), assertedBy: assertedBy(), linkedAt: shape.integer() });
 
-export const customerItem = once(() =>
+export const customerItem = () =>
   shape.mapped(
     z.object({
       customer: shape.customer(),
@@ -183,32 +177,28 @@ export const customerItem = once(() =>
       survivorVersion: shape.optional(shape.integer(), 0),
     }),
     ({ customer: identifier, ...customer }): StoredCustomer => ({ identifier, ...customer }),
-  ),
-);
+  );
 
-export const accountCustomerItem = once(() =>
+export const accountCustomerItem = () =>
   z.object({
     customer: shape.customer(),
     holdings: holdings(),
     assertedBy: assertedBy(),
     absorbed: customers(),
-  }),
-);
+  });
 
 /** Customers linked to an account by clients' claims alone, by {@link claimsCounter}; absent: none. */
-export const accountClaimsItem = once(() =>
-  z.object({ production: shape.optional(shape.integer(), 0), other: shape.optional(shape.integer(), 0) }),
-);
+export const accountClaimsItem = () =>
+  z.object({ production: shape.optional(shape.integer(), 0), other: shape.optional(shape.integer(), 0) });
 export type ClaimsCounter = "production" | "other";
 
 /** Test purchases are free, so they must not use up the places of paid ones. */
 export const claimsCounter = (environment: Environment): ClaimsCounter =>
   environment === "production" ? "production" : "other";
 
-export const transferItem = once(() =>
+export const transferItem = () =>
   z.object({
     customer: shape.customer(),
     moment: shape.integer(),
     because: z.enum(["policy", "claim-gave-way"]),
-  }),
-);
+  });

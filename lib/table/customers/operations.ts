@@ -1,31 +1,29 @@
-import * as z from "zod/mini";
-import * as shape from "../dynamodb/shapes.ts";
 import { paginateScan } from "@aws-sdk/lib-dynamodb";
+import * as z from "zod/mini";
 import {
+  operatorChange,
   type FindOwnership,
   type OperationTable,
-  operatorChange,
   type Ownership,
 } from "../../administration/acts/operations.ts";
 import { chunks } from "../../chunks.ts";
 import type { StoredCustomer } from "../../customers/storing/records.ts";
-import { type ApplicationId, customerId } from "../../identifiers.ts";
-import { once } from "../../once.ts";
+import { customerId, type ApplicationId } from "../../identifiers.ts";
 import { compare } from "../../order.ts";
 import { auditWrites } from "../applications/audit.ts";
 import { versionUnchanged } from "../dynamodb/conditions.ts";
-import { identityOfKey, keys, keyText, partitions, TABLE } from "../keys.ts";
 import { queryItems, readUnparsed } from "../dynamodb/reads.ts";
-import { type Item, keyIn, knownItems, parseItems, type Table } from "../dynamodb/table.ts";
+import * as shape from "../dynamodb/shapes.ts";
+import { keyIn, knownItems, parseItems, type Item, type Table } from "../dynamodb/table.ts";
 import { deletion, ITEMS_PER_TRANSACTION, transact, type Write } from "../dynamodb/writes.ts";
+import { identityOfKey, keys, keyText, partitions, TABLE } from "../keys.ts";
 import { lookWrite } from "../telling/change-items.ts";
 import { claimOf, claimsWrite, countsThatEnd } from "./claims.ts";
 import { customerItem, purchaseItem, transferItem } from "./items.ts";
 import { absorbedDeletions, writeCustomerChange } from "./write-customer-change.ts";
 
-const scannedCustomer = once(() =>
-  z.object({ customer: shape.customer(), link: z.nullable(z.object({ account: shape.account() })) }),
-);
+const scannedCustomer = () =>
+  z.object({ customer: shape.customer(), link: z.nullable(z.object({ account: shape.account() })) });
 
 /** @param tells whether an application is told of changes */
 export const createOperationTable = (

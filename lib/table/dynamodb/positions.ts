@@ -27,7 +27,6 @@ const plain = <Value>(is: (stored: unknown) => stored is Value): Codec<Value> =>
     },
   );
 
-// @__NO_SIDE_EFFECTS__
 export const branded = <Identifier extends string>(): Codec<Identifier> =>
   plain((stored): stored is Identifier => typeof stored === "string");
 
@@ -36,7 +35,6 @@ export const integer = plain((stored): stored is number => Number.isSafeInteger(
 export const boolean = plain((stored) => typeof stored === "boolean");
 const list = plain((stored): stored is readonly unknown[] => Array.isArray(stored));
 
-// @__NO_SIDE_EFFECTS__
 export const nullable = <Value>({ encode, decode }: Codec<Value>): Codec<Value | null> =>
   codec(
     (value) => (value === null ? null : encode(value)),
@@ -44,7 +42,6 @@ export const nullable = <Value>({ encode, decode }: Codec<Value>): Codec<Value |
   );
 
 /** Stored as the index of the value in the list, which may only grow at its end. */
-// @__NO_SIDE_EFFECTS__
 export const oneOf = <Value>(values: readonly Value[]): Codec<Value> =>
   codec(
     (value) => values.indexOf(value),
@@ -55,7 +52,6 @@ export const oneOf = <Value>(values: readonly Value[]): Codec<Value> =>
     },
   );
 
-// @__NO_SIDE_EFFECTS__
 export const listOf = <Value>({ encode, decode }: Codec<Value>): Codec<readonly Value[]> =>
   codec(
     (values) => values.map(encode),
@@ -73,7 +69,6 @@ type Named<Fields> = {
  * Codec of an object as the list of its fields' values. Each field is named once, in the order in which they are
  * stored. That order may only grow at its end, with codecs that accept undefined: older items lack the value.
  */
-// @__NO_SIDE_EFFECTS__
 export const positional = <Fields extends Readonly<Record<string, Codec<unknown>>>>(
   fields: Fields,
 ): Codec<Named<Fields>> => {

@@ -4,7 +4,6 @@ import { accountDigest } from "../../account-digest.ts";
 import { epochSeconds } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { accountId } from "../../identifiers.ts";
-import { once } from "../../once.ts";
 import type { Pause } from "../../pause.ts";
 import { keys, TABLE, type Key } from "../keys.ts";
 
@@ -59,12 +58,21 @@ export const expiry = (moment: Instant): Readonly<Record<typeof TABLE.timeToLive
   [TABLE.timeToLiveAttribute]: epochSeconds(moment),
 });
 
+const made = new WeakMap<() => z.ZodMiniType, z.ZodMiniType>();
+
+/** A schema made on first use and kept: making one takes longer than parsing with it. */
+const schemaOf = <Schema extends z.ZodMiniType>(make: () => Schema): Schema => {
+  const schema = (made.get(make) as Schema | undefined) ?? make();
+  made.set(make, schema);
+  return schema;
+};
+
 /** @throws MalformedItemError */
 export const parseItem = <Schema extends z.ZodMiniType>(
   schema: () => Schema,
   item: Item,
 ): z.output<Schema> => {
-  const parsed = schema().safeParse(item);
+  const parsed = schemaOf(schema).safeParse(item);
   if (!parsed.success) {
     const paths = parsed.error.issues.map((issue) => issue.path.join(".")).join(", ");
     throw new MalformedItemError(item, new Error(`at ${paths}`));
@@ -84,7 +92,7 @@ export const knownItems = <Schema extends z.ZodMiniType>(
   items: readonly Item[],
 ): z.output<Schema>[] =>
   items.flatMap((item) => {
-    const parsed = schema().safeParse(item);
+    const parsed = schemaOf(schema).safeParse(item);
     return parsed.success ? [parsed.data] : [];
   });
 
@@ -108,7 +116,7 @@ export class TableFormatError extends Error {
 }
 
 /** An item that names the format of the items beside it. */
-export const markedItem = once(() => z.object({ tableFormat: z.optional(z.unknown()) }));
+export const markedItem = () => z.object({ tableFormat: z.optional(z.unknown()) });
 
 /** @throws TableFormatError if an item names another format, or none */
 export const requireFormatOf = ({ name }: Pick<Table, "name">, item: Item): void => {

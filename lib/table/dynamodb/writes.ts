@@ -207,3 +207,9 @@ export const writeAll = async (
   for (const some of chunks(requests, ITEMS_PER_BATCH * BATCHES_AT_ONCE))
     await Promise.all(chunks(some, ITEMS_PER_BATCH).map(writeBatch));
 };
+
+export const deleteAll = (table: Table, wanted: readonly Key[]): Promise<void> =>
+  writeAll(
+    table,
+    wanted.map((key) => deletion(key)),
+  );

@@ -1,7 +1,6 @@
 import { UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
 import type { Instant } from "../../entitlements/time.ts";
-import { once } from "../../once.ts";
 import { HEALTHY, type Lease, type QueueHealth } from "../../queues/health.ts";
 import { leaseIsFree, leaseIsOf, queueIsPaused, type Condition } from "../dynamodb/conditions.ts";
 import type { Key } from "../keys.ts";
@@ -15,15 +14,6 @@ export interface LeaseAttributes {
   readonly leaseUntil: Instant;
   readonly worker: string;
 }
-
-/** Health of a queue; absent values are those of a healthy one. */
-const healthItemOf = <Reason extends string>(reason: z.ZodMiniType<Reason, Reason>) =>
-  z.object({
-    failures: shape.optional(shape.integer(), HEALTHY.failures),
-    because: shape.optional(z.nullable(reason), HEALTHY.because),
-    failingSince: shape.optional(shape.nullableInteger(), HEALTHY.failingSince),
-    pausedUntil: shape.optional(shape.integer(), HEALTHY.pausedUntil),
-  });
 
 /**
  * Takes the lease of an item, or extends the worker's own. Other attributes stay.
@@ -68,7 +58,14 @@ export const createLeasedQueues = <Queue, Reason extends string>(
   keyOf: (queue: Queue) => Key,
   reason: () => z.ZodMiniType<Reason, Reason>,
 ) => {
-  const healthItem = once(() => healthItemOf(reason()));
+  /** Absent values are those of a healthy queue. */
+  const healthItem = () =>
+    z.object({
+      failures: shape.optional(shape.integer(), HEALTHY.failures),
+      because: shape.optional(z.nullable(reason()), HEALTHY.because),
+      failingSince: shape.optional(shape.nullableInteger(), HEALTHY.failingSince),
+      pausedUntil: shape.optional(shape.integer(), HEALTHY.pausedUntil),
+    });
   return {
     healthOf: async (queue: Queue): Promise<QueueHealth<Reason>> =>
       (await readItem(table, keyOf(queue), healthItem)) ?? HEALTHY,

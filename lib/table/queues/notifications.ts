@@ -6,7 +6,6 @@ import {
   type NotificationTimes,
 } from "../../customers/notifications.ts";
 import type { Watermarks } from "../../customers/sweep.ts";
-import { once } from "../../once.ts";
 import { absentOrAtMost } from "../dynamodb/conditions.ts";
 import { queryItems, readItem } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
@@ -14,17 +13,16 @@ import { knownItems, parseItem, type Attributes, type Item, type Table } from ".
 import { ifConditionHolds, update, write } from "../dynamodb/writes.ts";
 import { keys, partitions, prefixes } from "../keys.ts";
 
-const timeItem = once(() => z.object({ lastSignedAt: shape.integer() }));
+const timeItem = () => z.object({ lastSignedAt: shape.integer() });
 
-export const notificationItem = once(() =>
+export const notificationItem = () =>
   z.object({
     application: shape.application(),
     store: shape.store(),
     environment: shape.environment(),
     bundleOrPackage: shape.text(),
     lastSignedAt: shape.integer(),
-  }),
-);
+  });
 
 const lastNotifications = (items: readonly Item[]): readonly LastNotification[] =>
   knownItems(notificationItem, items).map(({ lastSignedAt: signedAt, ...from }) => ({ ...from, signedAt }));
@@ -59,7 +57,7 @@ export const createNotificationTimes = (table: Table): NotificationTimes => ({
   all: async () => lastNotifications(await queryItems(table, { pk: partitions.notifications })),
 });
 
-const watermarkItem = once(() => z.object({ sweptUntil: shape.integer() }));
+const watermarkItem = () => z.object({ sweptUntil: shape.integer() });
 
 /** One item for each bundle and package in each environment. */
 export const createWatermarks = (table: Table): Watermarks => ({

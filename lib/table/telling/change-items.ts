@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId, ApplicationId, CustomerId } from "../../identifiers.ts";
-import { once } from "../../once.ts";
 import {
   CHANGES_KEPT_MILLISECONDS,
   dayOf,
@@ -17,12 +16,12 @@ import { expiry, type Attributes, type Table } from "../dynamodb/table.ts";
 import { deletion, put, writeAll, type Write } from "../dynamodb/writes.ts";
 import { keys, partitions, sortKeys } from "../keys.ts";
 
-const place = once(() => z.object({ day: shape.text(), sequence: shape.integer() }));
+const place = () => z.object({ day: shape.text(), sequence: shape.integer() });
 const customer = () => shape.branded<CustomerId>(shape.text());
-const customers = once(() => z.array(customer()));
+const customers = () => z.array(customer());
 
 /** The version that an account was last told. */
-export const toldItem = once(() =>
+export const toldItem = () =>
   shape.mapped(
     z.object({
       account: shape.account(),
@@ -38,14 +37,13 @@ export const toldItem = once(() =>
       isStored: true,
       digest: { customers, entitlements: new Map(Object.entries(entitlements)) },
     }),
-  ),
-);
+  );
 
 /** Null: nothing was told, or the account was erased since. */
 export const toldOf = (table: Table, application: ApplicationId, account: AccountId): Promise<Told | null> =>
   readItem(table, keys.told(application, account), toldItem);
 
-export const toldCustomerItem = once(() => z.object({ account: shape.account() }));
+export const toldCustomerItem = () => z.object({ account: shape.account() });
 
 /** Accounts of the customers, as last told; customers without one are left out. */
 export const toldAccountsOf = async (
@@ -64,7 +62,7 @@ export const toldAccountsOf = async (
 };
 
 /** Last version of an erased account. */
-export const erasedAccountItem = once(() => z.object({ version: shape.integer() }));
+export const erasedAccountItem = () => z.object({ version: shape.integer() });
 
 /** Deletes what an account was told, and keeps its version under a keyed hash of the account. */
 export const toldErasure = async (
@@ -79,27 +77,24 @@ export const toldErasure = async (
 ];
 
 /** Last place in an application's sequence of changes; its item is leased. Absent: nothing was told. */
-export const turnItem = once(() =>
-  z.object({ sequence: z.optional(shape.integer()), toldAt: z.optional(shape.integer()) }),
-);
+export const turnItem = () =>
+  z.object({ sequence: z.optional(shape.integer()), toldAt: z.optional(shape.integer()) });
 
-/** Entitlements, of which a page of the feed has many, are not checked: they were written from the shape of an answer. */
-const changeEnvelope = once(() =>
-  z.object({
+/** As it was told. Entitlements, of which a page of the feed has many, were written from the shape of an answer. */
+const changeData = () => {
+  const envelope = z.object({
     applicationIdentifier: shape.text(),
     applicationAccountIdentifier: shape.text(),
     version: shape.integer(),
     changed: shape.texts(),
     customerIdentifiers: shape.texts(),
     entitlements: z.custom(Array.isArray),
-  }),
-);
-
-/** As it was told, with whatever a newer version adds. */
-const changeData = () => z.custom<ChangeData>((data) => changeEnvelope().safeParse(data).success);
+  });
+  return z.custom<ChangeData>((data) => envelope.safeParse(data).success);
+};
 
 /** A version of an account. Its data is text, so that it stays as it was told; absent once the account was erased. */
-export const changeItem = once(() =>
+export const changeItem = () =>
   shape.mapped(
     z.object({
       sequence: shape.integer(),
@@ -113,11 +108,10 @@ export const changeItem = once(() =>
       isRedacted: shape.optional(z.boolean(), false),
     }),
     ({ sequence, ...change }) => ({ place: { day: dayOf(change.toldAt), sequence }, ...change }),
-  ),
-);
+  );
 
 /** A due look at an account. */
-export const lookItem = once(() =>
+export const lookItem = () =>
   z.object({
     account: shape.account(),
     dueAt: shape.integer(),
@@ -129,8 +123,7 @@ export const lookItem = once(() =>
         erased: z.boolean(),
       }),
     ),
-  }),
-);
+  });
 
 /** Makes a look due, in the transaction of the change that it must see. */
 export const lookWrite = (application: ApplicationId, look: Look) => {

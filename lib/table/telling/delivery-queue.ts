@@ -13,7 +13,6 @@ import {
   type RequestDelivery,
 } from "../../delivery/delivery-queue.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { once } from "../../once.ts";
 import { HEALTHY } from "../../queues/health.ts";
 import { CHANGES_KEPT_MILLISECONDS } from "../../telling/change.ts";
 import { absent, present, versionUnchanged } from "../dynamodb/conditions.ts";
@@ -34,14 +33,14 @@ import { keys, partitions, prefixes, sortKeys } from "../keys.ts";
 import { createLeasedQueues } from "../queues/lease.ts";
 import { changeItem, toldItem } from "./change-items.ts";
 
-const waiting = once(() => ({
+const waiting = () => ({
   /** Time of the oldest message not taken. */
   since: shape.integer(),
   tries: shape.integer(),
   nextTryAt: shape.integer(),
-}));
+});
 
-const accountDeliveryItem = once(() =>
+const accountDeliveryItem = () =>
   shape.mapped(
     z.object({
       account: shape.account(),
@@ -55,10 +54,9 @@ const accountDeliveryItem = once(() =>
       ...delivery,
       place: { day, sequence },
     }),
-  ),
-);
+  );
 
-export const requestDeliveryItem = once(() =>
+export const requestDeliveryItem = () =>
   shape.mapped(
     z.object({
       request: shape.text(),
@@ -73,10 +71,9 @@ export const requestDeliveryItem = once(() =>
       message: { identifier, type, timestamp, data },
       ...delivery,
     }),
-  ),
-);
+  );
 
-export const deliveryItem = once(() => z.union([accountDeliveryItem(), requestDeliveryItem()]));
+export const deliveryItem = () => z.union([accountDeliveryItem(), requestDeliveryItem()]);
 
 /** Makes a version due, in place of an older one that still waits. `since` keeps the time of the oldest. */
 export const deliveryWrite = (
@@ -186,14 +183,13 @@ export const createStoreRequestQueue = (table: Table): StoreRequestQueue => ({
   },
 });
 
-export const forwardItem = once(() =>
+export const forwardItem = () =>
   z.object({
     identifier: shape.text(),
     body: shape.text(),
     contentType: shape.text(),
     ...waiting(),
-  }),
-);
+  });
 
 /** The key has the time of the next attempt, so that the cost of finding what is due does not grow with what waits. */
 const forwardPut = (bundle: ForwardReference, forward: Forward) => {

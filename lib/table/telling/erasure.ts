@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import type { ForgetRequests, ForgetTold } from "../../administration/acts/operations.ts";
 import { customerId, type AccountId, type ApplicationId, type CustomerId } from "../../identifiers.ts";
-import { once } from "../../once.ts";
 import { again, pause as briefly } from "../../pause.ts";
 import type { ChangeData, ChangePlace, KeyedHash } from "../../telling/change.ts";
 import { createApplicationReader } from "../applications/applications.ts";
@@ -9,7 +8,15 @@ import { absentOrOfAccount, present } from "../dynamodb/conditions.ts";
 import { queryPages, readItem } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
 import { knownItems, type Attributes, type Table } from "../dynamodb/table.ts";
-import { deletion, ifConditionHolds, transact, update, write, writeAll } from "../dynamodb/writes.ts";
+import {
+  deleteAll,
+  deletion,
+  ifConditionHolds,
+  transact,
+  update,
+  write,
+  writeAll,
+} from "../dynamodb/writes.ts";
 import { keys, partitions, prefixes } from "../keys.ts";
 import { changeItem, lookWrite, toldAccountsOf, toldErasure, toldOf } from "./change-items.ts";
 
@@ -94,10 +101,7 @@ export const createForgetTold = (
     const last = erased.slice(0, LAST);
     const others = [...(told?.digest.customers ?? []), ...erased].filter((one) => !last.includes(one));
     await emptyChanges(table, application, told?.last ?? null, { keepsFirst: false, erased: null });
-    await writeAll(
-      table,
-      [...new Set(others)].map((customer) => deletion(keyOf(customer))),
-    );
+    await deleteAll(table, [...new Set(others)].map(keyOf));
     const { outcome } = await transact(table, [
       ...last.map((customer) => deletion(keyOf(customer), absentOrOfAccount(account))),
       ...(told === null ? [] : await toldErasure(application, told, keyedHash)),
@@ -132,42 +136,34 @@ export const createForgetTold = (
 };
 
 /** The parts of a waiting request that are read: its other attributes may be of another version. */
-const waitingRequest = once(() => z.object({ request: shape.text(), data: shape.jsonText(z.unknown()) }));
-
-const about = once(() =>
-  z.object({
-    customerIdentifier: z.nullish(z.string()),
-    applicationAccountIdentifier: z.nullish(z.string()),
-  }),
-);
+const waitingRequest = () => {
+  const named = z.nullish(z.string());
+  const data = z.object({ customerIdentifier: named, applicationAccountIdentifier: named });
+  return z.object({ request: shape.text(), data: shape.jsonText(data) });
+};
 
 /** Implements {@link ForgetRequests}. Reads every request that waits for the application: there are few. */
-export const createForgetRequests = (table: Table): ForgetRequests => {
-  const { load } = createApplicationReader(table);
-  return async (application, { customers, account }, begin) => {
-    const erased = new Set<string>(customers);
-    const isNamed = (data: unknown): boolean => {
-      const { data: named = {} } = about().safeParse(data);
-      const { customerIdentifier: customer, applicationAccountIdentifier } = named;
-      const isOfCustomer = customer != null && erased.has(customer);
-      return isOfCustomer || (account !== null && applicationAccountIdentifier === account);
-    };
-    const { destinations = [] } = (await load(application)) ?? {};
+export const createForgetRequests =
+  (table: Table): ForgetRequests =>
+  async (application, { customers, account }, begin) => {
+    const isNamed = ({ data }: z.output<ReturnType<typeof waitingRequest>>): boolean =>
+      customers.some((customer) => customer === data.customerIdentifier) ||
+      (account !== null && data.applicationAccountIdentifier === account);
+    const { destinations = [] } = (await createApplicationReader(table).load(application)) ?? {};
     let deleted = 0;
     for (const { name } of destinations) {
       const destination = { application, destination: name };
       const range = { pk: partitions.destination(destination), sortKeyPrefix: prefixes.requestDelivery };
       for await (const page of queryPages(table, range)) {
-        const found = knownItems(waitingRequest, page).filter(({ data }) => isNamed(data));
+        const found = knownItems(waitingRequest, page).filter(isNamed);
         if (found.length === 0) continue;
         if (deleted === 0) await begin();
-        await writeAll(
+        await deleteAll(
           table,
-          found.map(({ request }) => deletion(keys.requestDelivery(destination, request))),
+          found.map(({ request }) => keys.requestDelivery(destination, request)),
         );
         deleted += found.length;
       }
     }
     return deleted;
   };
-};
