@@ -74,7 +74,7 @@ export const createDue = () => {
 /** What happens in a store as time passes: its shop's events, and pushes that are sent again. */
 interface Parts {
   readonly shop: {
-    nextEventAt(): Instant | null;
+    nextEvent(): DueEvent | null;
     /** Runs the next event, at its moment, and publishes its notifications. */
     passNextEvent(): void;
   };
@@ -90,11 +90,11 @@ export type Timeline = ReturnType<typeof createTimeline>;
 /** A store's time: events happen in order, in one run after the other. */
 export const createTimeline = ({ shop, pushes }: Parts, now: () => Instant) => {
   const turns = new Mutex();
-  const nextEventAt = (): Instant | null => earliest(shop.nextEventAt(), pushes.nextAt());
+  const nextEventAt = (): Instant | null => earliest(shop.nextEvent()?.at ?? null, pushes.nextAt());
   const pass = async (moment: Instant): Promise<void> => {
     await pushes.sent();
     for (let next = nextEventAt(); next !== null && next <= moment; next = nextEventAt()) {
-      if (shop.nextEventAt() === next) shop.passNextEvent();
+      if (shop.nextEvent()?.at === next) shop.passNextEvent();
       else pushes.sendDue(next);
       await pushes.sent();
     }

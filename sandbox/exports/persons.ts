@@ -49,8 +49,7 @@ export type Cause = NonNullable<(typeof LIES)[Lie]["cause"]>;
 
 export const plantOf = (lie: Lie | null): Partial<Plant> => (lie === null ? {} : LIES[lie]);
 
-const isLie = (name: string): name is Lie => Object.hasOwn(LIES, name);
-export const LIE_NAMES: readonly Lie[] = Object.keys(LIES).filter(isLie);
+export const LIE_NAMES = Object.keys(LIES) as readonly Lie[];
 
 /** One purchase of a person: what the store knows, and what the old service believes. */
 export interface Person {
@@ -72,29 +71,24 @@ export interface Person {
   readonly isActive: boolean;
   /** Account as the store echoes it: the UUID, plain, or its SHA-256 in hex; null: none. */
   readonly echo: string | null;
-  readonly ios: IosIdentifiers | null;
+  readonly ios: {
+    readonly transactionIdentifier: string;
+    readonly originalTransactionIdentifier: string;
+    /** Null: the app is older than app transaction ids. */
+    readonly appTransactionIdentifier: string | null;
+  } | null;
   readonly android: { readonly purchaseToken: string; readonly orderIdentifier: string } | null;
   readonly lie: Lie | null;
   /** Account with which a `swapped-account` or `two-accounts` mixes the own one up. */
   readonly otherAccount: string | null;
   /** The first and the last of the old service's identifiers for the person. */
   readonly aliases: { readonly original: string; readonly lastSeen: string };
-  readonly claim: Claim;
-}
-
-/** State by the old service. */
-export interface Claim {
-  readonly isActive: boolean;
-  /** Null: a lifetime. */
-  readonly endsAt: Instant | null;
-  readonly refundedAt: Instant | null;
-}
-
-export interface IosIdentifiers {
-  readonly transactionIdentifier: string;
-  readonly originalTransactionIdentifier: string;
-  /** Null: the app is older than app transaction ids. */
-  readonly appTransactionIdentifier: string | null;
+  /** State by the old service; its end is null for a lifetime. */
+  readonly claim: {
+    readonly isActive: boolean;
+    readonly endsAt: Instant | null;
+    readonly refundedAt: Instant | null;
+  };
 }
 
 export interface PlanOptions {

@@ -2,17 +2,7 @@ import { createHash } from "node:crypto";
 import type { Store } from "../../lib/contract/schemas.ts";
 import { DAY, SECOND } from "../../lib/duration.ts";
 import { plusPeriod, type Instant } from "../../lib/entitlements/time.ts";
-import {
-  LIE_NAMES,
-  LIES,
-  plantOf,
-  type Claim,
-  type IosIdentifiers,
-  type Lie,
-  type Person,
-  type PlanOptions,
-  type State,
-} from "./persons.ts";
+import { LIE_NAMES, LIES, plantOf, type Lie, type Person, type PlanOptions, type State } from "./persons.ts";
 
 export type Random = ReturnType<typeof randomFrom>;
 
@@ -111,7 +101,7 @@ const CLAIMED_ENDS: Partial<Record<State, number>> = { renewed: -3 * DAY, grace:
 const claimOf = (
   { state, lie, endsAt, kind }: Pick<Person, "state" | "lie" | "endsAt" | "kind">,
   at: Instant,
-): Claim => {
+): Person["claim"] => {
   if (isOverUnseen(state, lie)) {
     const runsUntil = kind === "subscription" ? moment(at, 20 * DAY) : null;
     return { isActive: true, endsAt: runsUntil, refundedAt: null };
@@ -138,7 +128,7 @@ const echoOf = (account: string, store: Store, lie: Lie | null, random: Random):
     : account;
 };
 
-const iosIdentifiers = (number: number, lie: Lie | null, seed: number, random: Random): IosIdentifiers => {
+const iosIdentifiers = (number: number, lie: Lie | null, seed: number, random: Random): Person["ios"] => {
   const first = lie === "sandbox" ? "20" : "7";
   const identifier = (kind: number): string =>
     `${first}${kind}${String(seed % 10_000).padStart(4, "0")}${String(number).padStart(9, "0")}`;

@@ -3,7 +3,7 @@ import type { Store } from "../../lib/contract/schemas.ts";
 import { DAY, HOUR } from "../../lib/duration.ts";
 import { isoTime, plusPeriod, type Instant } from "../../lib/entitlements/time.ts";
 import { der, octets, oid, sequence, setOf, tagged, utf8 } from "../ios-store/certificates.ts";
-import type { IosIdentifiers, Person } from "./persons.ts";
+import type { Person } from "./persons.ts";
 import { randomFrom } from "./plan.ts";
 
 /** A row of named fields; empty text, or no field: it has no value. */
@@ -31,7 +31,7 @@ const ORIGINAL_TRANSACTION = 1705;
  */
 const legacyReceipt = (
   { app, product }: Pick<Person, "app" | "product">,
-  { transactionIdentifier, originalTransactionIdentifier }: IosIdentifiers,
+  { transactionIdentifier, originalTransactionIdentifier }: NonNullable<Person["ios"]>,
 ): string => {
   const inApp = setOf(
     textAttribute(PRODUCT, product),

@@ -1,18 +1,18 @@
-import { createPublicKey, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
+import { createPublicKey, generateKeyPairSync, sign, X509Certificate, type KeyObject } from "node:crypto";
 import {
+  BitString,
+  Boolean,
   Constructed,
+  fromBER,
+  Integer,
+  Null,
   ObjectIdentifier,
   OctetString,
   Sequence,
   Set as SetOf,
+  UTCTime,
   Utf8String,
   type BaseBlock,
-  BitString,
-  Boolean,
-  fromBER,
-  Integer,
-  Null,
-  UTCTime,
 } from "asn1js";
 
 /** Blocks of ASN.1 that certificates and receipts are made of. */
@@ -39,9 +39,8 @@ export interface CertificateTemplate {
   readonly notBefore: number;
   readonly notAfter: number;
   readonly extensions: readonly Extension[];
+  /** Of its key, which is new. */
   readonly curve: "P-256" | "P-384";
-  /** Null: a new key on the curve. */
-  readonly privateKey: KeyObject | null;
 }
 
 export interface Extension {
@@ -51,8 +50,8 @@ export interface Extension {
   readonly value: Uint8Array;
 }
 
+/** A certificate with its key. */
 export interface Identity {
-  readonly commonName: string;
   /** DER. */
   readonly certificate: Buffer;
   readonly privateKey: KeyObject;
@@ -91,7 +90,7 @@ export const keyUsage = (usage: "digitalSignature" | "keyCertSign"): Extension =
   ),
 });
 
-/** An extension that has meaning by its presence alone. */
+/** An extension whose presence alone has a meaning. */
 export const marker = (identifier: string, critical = false): Extension => ({
   oid: identifier,
   critical,
@@ -121,7 +120,6 @@ const AUTHORITY = {
   notAfter: Date.UTC(2045, 0, 1),
   issuerName: null,
   curve: "P-384",
-  privateKey: null,
 } as const;
 
 export const TEMPLATES: Readonly<Record<"root" | "intermediate" | "leaf" | "xcode", CertificateTemplate>> = {
@@ -154,25 +152,27 @@ export const TEMPLATES: Readonly<Record<"root" | "intermediate" | "leaf" | "xcod
   },
 };
 
+const commonNameOf = ({ certificate }: Identity): string =>
+  /^CN=(.*)$/m.exec(new X509Certificate(certificate).subject)?.[1] ?? "";
+
 /** Issues a certificate; without an issuer it is self-signed. */
 export const issueCertificate = (template: CertificateTemplate, issuer: Identity | null): Identity => {
-  const privateKey =
-    template.privateKey ?? generateKeyPairSync("ec", { namedCurve: template.curve }).privateKey;
+  const { commonName, issuerName, extensions } = template;
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: template.curve });
   const publicKey = createPublicKey(privateKey).export({ format: "der", type: "spki" });
   const algorithm = () => sequence(oid(ECDSA_WITH_SHA256));
   const toBeSigned = sequence(
     tagged(0, new Integer({ value: 2 })),
     new Integer({ value: template.serialNumber }),
     algorithm(),
-    nameOf(template.issuerName ?? issuer?.commonName ?? template.commonName),
+    nameOf(issuerName ?? (issuer === null ? commonName : commonNameOf(issuer))),
     sequence(time(template.notBefore), time(template.notAfter)),
-    nameOf(template.commonName),
+    nameOf(commonName),
     fromBER(publicKey).result,
-    tagged(3, sequence(...template.extensions.map(extensionBlock))),
+    tagged(3, sequence(...extensions.map(extensionBlock))),
   );
   const signature = sign("sha256", der(toBeSigned), issuer?.privateKey ?? privateKey);
   return {
-    commonName: template.commonName,
     certificate: der(sequence(toBeSigned, algorithm(), new BitString({ valueHex: signature }))),
     privateKey,
   };

@@ -140,7 +140,7 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
   /** A receiver may read before it answers a notification: so what is due happens, and its notifications follow. */
   const catchUp = (): Instant => {
     const at = now();
-    while ((shop.nextEventAt() ?? Infinity) <= at) shop.passNextEvent();
+    while ((shop.nextEvent()?.at ?? Infinity) <= at) shop.passNextEvent();
     if ((pushes.nextAt() ?? Infinity) <= at) void timeline.runUntil(at);
     return at;
   };

@@ -1,18 +1,16 @@
 import { createHash, createPrivateKey, sign, X509Certificate, type KeyObject } from "node:crypto";
 import * as z from "zod";
-import { type CertificateTemplate, type Identity, TEMPLATES, issueCertificate } from "./certificates.ts";
+import { issueCertificate, TEMPLATES, type CertificateTemplate, type Identity } from "./certificates.ts";
 
 export interface JwsSigner {
   readonly x5c: readonly string[];
   readonly privateKey: KeyObject;
 }
 
+type Part = "root" | "intermediate" | "leaf";
+
 /** A chain of three certificates, like the App Store's. */
-export interface SigningChain extends JwsSigner {
-  readonly root: Identity;
-  readonly intermediate: Identity;
-  readonly leaf: Identity;
-}
+export type SigningChain = JwsSigner & { readonly [_ in Part]: Identity };
 
 /** A signer that puts the given certificates into `x5c`, the signing one first. */
 export const signerWith = (signing: Identity, ...others: readonly Identity[]): JwsSigner => ({
@@ -20,29 +18,23 @@ export const signerWith = (signing: Identity, ...others: readonly Identity[]): J
   privateKey: signing.privateKey,
 });
 
-const chainOf = (root: Identity, intermediate: Identity, leaf: Identity): SigningChain => ({
-  ...signerWith(leaf, intermediate, root),
-  root,
-  intermediate,
-  leaf,
+const chainOf = (parts: { readonly [_ in Part]: Identity }): SigningChain => ({
+  ...signerWith(parts.leaf, parts.intermediate, parts.root),
+  ...parts,
 });
 
-export type ChainOverrides = {
-  readonly [Part in "root" | "intermediate" | "leaf"]?: Partial<CertificateTemplate>;
-};
-
-export const makeChain = (overrides: ChainOverrides = {}): SigningChain => {
+export const makeChain = (
+  overrides: { readonly [_ in Part]?: Partial<CertificateTemplate> } = {},
+): SigningChain => {
   const root = issueCertificate({ ...TEMPLATES.root, ...overrides.root }, null);
   const intermediate = issueCertificate({ ...TEMPLATES.intermediate, ...overrides.intermediate }, root);
   const leaf = issueCertificate({ ...TEMPLATES.leaf, ...overrides.leaf }, intermediate);
-  return chainOf(root, intermediate, leaf);
+  return chainOf({ root, intermediate, leaf });
 };
 
 /** Creates a signer like that of StoreKit testing in Xcode: one self-signed certificate. */
-export const makeXcodeSigner = (
-  overrides: Partial<CertificateTemplate> = {},
-): JwsSigner & { readonly certificate: Identity } => {
-  const certificate = issueCertificate({ ...TEMPLATES.xcode, ...overrides }, null);
+export const makeXcodeSigner = (): JwsSigner & { readonly certificate: Identity } => {
+  const certificate = issueCertificate(TEMPLATES.xcode, null);
   return { ...signerWith(certificate), certificate };
 };
 
@@ -50,53 +42,46 @@ export const makeXcodeSigner = (
 export const fingerprintOf = ({ certificate }: Pick<Identity, "certificate">): string =>
   createHash("sha256").update(certificate).digest("hex");
 
-const base64url = (value: string | Uint8Array): string => Buffer.from(value).toString("base64url");
+const base64url = (value: object | string): string =>
+  Buffer.from(
+    typeof value === "string" || value instanceof Uint8Array ? value : JSON.stringify(value),
+  ).toString("base64url");
 
 /**
- * Signs a compact JWS. `header` adds or replaces members; undefined omits one. A payload or header given as text is signed
- * unchanged.
+ * Signs a compact JWS. `header` adds or replaces members; undefined omits one. Text and bytes are signed unchanged.
  *
  * @see https://www.rfc-editor.org/rfc/rfc7515#section-7.1
  */
 export const signJws = (
-  payload: object | string | Uint8Array,
+  payload: object | string,
   { x5c, privateKey }: JwsSigner,
   header: Readonly<Record<string, unknown>> | string = {},
 ): string => {
-  const headerText = typeof header === "string" ? header : JSON.stringify({ alg: "ES256", x5c, ...header });
-  const payloadText =
-    typeof payload === "string" || payload instanceof Uint8Array ? payload : JSON.stringify(payload);
-  const signingInput = `${base64url(headerText)}.${base64url(payloadText)}`;
+  const signedHeader = typeof header === "string" ? header : { alg: "ES256", x5c, ...header };
+  const signingInput = `${base64url(signedHeader)}.${base64url(payload)}`;
   const signature = sign("sha256", Buffer.from(signingInput), {
     key: privateKey,
     dsaEncoding: "ieee-p1363",
   });
-  return `${signingInput}.${base64url(signature)}`;
+  return `${signingInput}.${signature.toString("base64url")}`;
 };
 
-const savedIdentity = z.object({ certificate: z.string(), privateKey: z.string() });
+const savedIdentity = z
+  .object({ certificate: z.string(), privateKey: z.string() })
+  .transform(({ certificate, privateKey }): Identity => ({
+    certificate: new X509Certificate(certificate).raw,
+    privateKey: createPrivateKey(privateKey),
+  }));
 const savedChain = z.object({ root: savedIdentity, intermediate: savedIdentity, leaf: savedIdentity });
 
-const saved = ({ certificate, privateKey }: Identity): z.infer<typeof savedIdentity> => ({
+const saved = ({ certificate, privateKey }: Identity): z.input<typeof savedIdentity> => ({
   certificate: new X509Certificate(certificate).toString(),
   privateKey: privateKey.export({ format: "pem", type: "pkcs8" }).toString(),
 });
-
-const restored = ({ certificate, privateKey }: z.infer<typeof savedIdentity>): Identity => {
-  const x509 = new X509Certificate(certificate);
-  return {
-    commonName: /^CN=(.*)$/m.exec(x509.subject)?.[1] ?? "",
-    certificate: x509.raw,
-    privateKey: createPrivateKey(privateKey),
-  };
-};
 
 /** Serializes a chain with its private keys, as PEM in JSON. Store it where only its owner can read it. */
 export const exportChain = ({ root, intermediate, leaf }: SigningChain): string =>
   JSON.stringify({ root: saved(root), intermediate: saved(intermediate), leaf: saved(leaf) }, null, 2);
 
-/** @throws ZodError or SyntaxError if the text is not from {@link exportChain} */
-export const importChain = (json: string): SigningChain => {
-  const { root, intermediate, leaf } = savedChain.parse(JSON.parse(json));
-  return chainOf(restored(root), restored(intermediate), restored(leaf));
-};
+/** @throws Error if the text is not from {@link exportChain} */
+export const importChain = (json: string): SigningChain => chainOf(savedChain.parse(JSON.parse(json)));

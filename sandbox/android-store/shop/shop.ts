@@ -142,7 +142,7 @@ const createLedger = (saved: z.output<typeof savedShop> | null) => {
     /** Voided purchases of a package, oldest first. */
     voidedOf: (packageName: string): readonly VoidedPurchase[] =>
       voided.filter((one) => one.packageName === packageName),
-    nextEvent: () => due.first(),
+    nextEvent: due.first,
     clear: (): void => {
       for (const each of [purchases, due, orders, dropped]) each.clear();
       voided.length = 0;
@@ -204,7 +204,6 @@ export const createShop = (
     },
     /** The store's time, never earlier than its last event. */
     time,
-    nextEventAt: (): Instant | null => ledger.nextEvent()?.at ?? null,
     passNextEvent: (): void => {
       const next = ledger.nextEvent();
       if (next === null) return;

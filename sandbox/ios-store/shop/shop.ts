@@ -2,20 +2,13 @@ import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createDue } from "../../clock.ts";
 import { ImpossibleChange } from "../../routes.ts";
-import {
-  accountSchema,
-  lineageSchema,
-  type Account,
-  type Lineage,
-  type Current,
-  type Notice,
-  latestOf,
-} from "./lineage.ts";
-import { nextEventOf, withNextEvent } from "./renewals.ts";
-import { newIdentifier } from "./payloads.ts";
-import type { ChangesByName, IosChange, BoughtTransaction } from "./requests.ts";
 import { changedLineage, isOfSubscriptions } from "./changes.ts";
+import { accountSchema, latestOf, lineageSchema } from "./lineage.ts";
+import type { Account, Current, Lineage, Notice } from "./lineage.ts";
+import { newIdentifier } from "./payloads.ts";
 import { revokedFromFamily } from "./refunds.ts";
+import { nextEventOf, withNextEvent } from "./renewals.ts";
+import type { BoughtTransaction, ChangesByName, IosChange } from "./requests.ts";
 import { sharedWith, sold } from "./sale.ts";
 
 /** Accounts by key, and lineages, in the order in which they were made. */
@@ -37,7 +30,7 @@ const createIndex = () => {
 };
 
 /** Apple Accounts, and everything that they bought. */
-export const createLedger = () => {
+const createLedger = () => {
   /** In the order in which they were first kept, as are the lineages. */
   const accounts = new Map<string, Account>();
   const lineages = new Map<string, Lineage>();
@@ -95,20 +88,15 @@ export const createLedger = () => {
     /** Lineages that were shared from one. */
     membersOf: ({ originalTransactionIdentifier }: Lineage): readonly Lineage[] =>
       found(shared.of(originalTransactionIdentifier)),
-    nextEventAt: (): Instant | null => due.first()?.at ?? null,
-    nextEvent: (): { readonly lineage: Lineage; readonly at: Instant } | null => {
-      const next = due.first();
-      const lineage = next === null ? undefined : lineages.get(next.key);
-      return next === null || lineage === undefined ? null : { lineage, at: next.at };
-    },
+    /** The next change that happens by itself. */
+    nextEvent: due.first,
     /** Replaces the whole state by a saved one. */
     restore: (saved: SavedShop): void => {
       for (const each of [accounts, lineages, bought, shared, named, due]) each.clear();
       for (const [key, kept] of saved.accounts) keepAccount(key, kept);
-      const revisions = saved.lineages.flatMap(({ transactions }) =>
-        transactions.map((transaction) => transaction.revision ?? 0),
-      );
-      revision = Math.max(0, ...revisions);
+      revision = saved.lineages
+        .flatMap(({ transactions }) => transactions)
+        .reduce((highest, transaction) => Math.max(highest, transaction.revision ?? 0), 0);
       for (const lineage of saved.lineages) {
         // Known before it is kept, so that its transactions keep their revisions.
         lineages.set(lineage.originalTransactionIdentifier, lineage);
@@ -213,7 +201,7 @@ export const createShop = (publish: (notices: readonly Notice[], at: Instant) =>
     },
     passNextEvent: (): void => {
       const next = ledger.nextEvent();
-      if (next !== null) keep([withNextEvent(currentOf(next.lineage, next.at))], next.at);
+      if (next !== null) keep([withNextEvent(currentOf(ledger.lineage(next.key), next.at))], next.at);
     },
   };
 };
