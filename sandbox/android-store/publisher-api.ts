@@ -3,10 +3,23 @@ import * as z from "zod";
 import { parseJson } from "../../lib/bounded-text.ts";
 import { DAY } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { aroundEach, createRate, found, Refused } from "../routes.ts";
-import type { Answer, Call, Reply, Routes } from "../routes.ts";
-import { ACKNOWLEDGED, isPaid, productsOf } from "./shop/purchases.ts";
-import type { StoredPurchase, VoidedPurchase } from "./shop/purchases.ts";
+import {
+  aroundEach,
+  createRate,
+  found,
+  Refused,
+  type Answer,
+  type Call,
+  type Reply,
+  type Routes,
+} from "../routes.ts";
+import {
+  ACKNOWLEDGED,
+  isPaid,
+  productsOf,
+  type StoredPurchase,
+  type VoidedPurchase,
+} from "./shop/purchases.ts";
 import type { Order, ShopKeeping } from "./shop/shop.ts";
 
 export const googleRefusal = (

@@ -1,14 +1,14 @@
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../routes.ts";
 import {
-  acknowledgeBy,
   ACKNOWLEDGED,
   after,
   endOf,
+  instantOf,
   isPaid,
-  isPrepaid,
   orderId,
   outcome,
+  skuOf,
   withAnswer,
   withOffer,
   withPurchaseState,
@@ -17,9 +17,10 @@ import {
   type SoldPurchase,
   type SoldSubscription,
   type SubscriptionLine,
+  type VoidedOrder,
 } from "./purchases.ts";
-import { refundedPartly, REFUNDS } from "./refunds.ts";
 import type { AndroidChange, ChangeDetails } from "./requests.ts";
+import { completed, completedOnce } from "./sale.ts";
 import {
   active,
   afterPause,
@@ -30,8 +31,10 @@ import {
   failedPaymentPhases,
   inGracePeriod,
   linesOf,
+  MONTH,
   onHold,
   paused,
+  periodFrom,
   recovered,
   requireState,
   stateOf,
@@ -40,29 +43,92 @@ import {
   withLines,
   withRenewal,
   withTerms,
-  type SubscriptionStep,
 } from "./subscription-states.ts";
 
-type OneTimeStep = (sold: SoldOneTimePurchase, details: ChangeDetails, now: Instant) => Outcome;
-
-const skuOf = ({ answer }: SoldOneTimePurchase): string => answer.productLineItem?.[0]?.productId ?? "";
-
-/** Paid now. */
-export const completedOnce = (
-  sold: SoldOneTimePurchase,
-  now: Instant,
-  orderIdentifier = orderId(),
-): Outcome => {
-  const test = sold.answer.testPurchaseContext !== undefined;
-  const fields = { orderId: orderIdentifier, purchaseCompletionTime: isoTime(now) };
-  const paid = withAnswer(withPurchaseState(sold, "PURCHASED"), fields);
-  const terms =
-    sold.terms === null ? null : { acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil: null }) };
-  return outcome({ ...paid, terms }, { oneTimeProduct: "PURCHASED", sku: skuOf(sold) });
+/** The latest order that was paid; null: none was. */
+const latestOrder = (sold: SoldPurchase, now: Instant): Pick<VoidedOrder, "orderId" | "orderedAt"> | null => {
+  if (sold.productKind === "one_time_product") {
+    const { orderId, purchaseCompletionTime } = sold.answer;
+    return orderId == null ? null : { orderId, orderedAt: instantOf(purchaseCompletionTime) ?? now };
+  }
+  const end = endOf(sold.answer);
+  const paid = linesOf(sold).filter(({ latestSuccessfulOrderId }) => latestSuccessfulOrderId != null);
+  const latest = paid.find(({ expiryTime }) => instantOf(expiryTime) === end) ?? paid[0];
+  const orderId = latest?.latestSuccessfulOrderId;
+  const orderedAt = sold.terms?.orderedAt ?? instantOf(sold.answer.startTime) ?? now;
+  return orderId == null ? null : { orderId, orderedAt };
 };
 
-const ONE_TIME_STEPS: Partial<Record<AndroidChange, OneTimeStep>> = {
-  ...REFUNDS,
+/** @throws ImpossibleChange */
+const paidOrder = (sold: SoldPurchase, now: Instant) => {
+  const order = latestOrder(sold, now);
+  if (order === null) throw new ImpossibleChange("Nothing was paid.");
+  return order;
+};
+
+/** Refunded and revoked: over at once, and the order is voided. Of a one-time purchase, only the void is notified. */
+export const revoked = (
+  sold: SoldPurchase,
+  now: Instant,
+  reason: Pick<VoidedOrder, "by" | "for">,
+): Outcome => {
+  const order = latestOrder(sold, now);
+  const voided = order === null ? null : { ...order, quantity: null, ...reason };
+  if (sold.productKind === "one_time_product") {
+    const refunded = withOffer(sold, { refundableQuantity: 0 });
+    return { ...outcome(withPurchaseState(refunded, "CANCELLED")), voided };
+  }
+  const over = stateOf(sold) === "EXPIRED" ? outcome(sold) : tell(expired(sold, now), "REVOKED");
+  return { ...over, voided };
+};
+
+/** A change of a purchase. Throws ImpossibleChange. */
+type Step<Sold> = (sold: Sold, details: ChangeDetails, now: Instant) => Outcome;
+type Steps<Sold> = Partial<Record<AndroidChange, Step<Sold>>>;
+
+const revoke: Step<SoldPurchase> = (sold, _, now) => revoked(sold, now, { by: "developer", for: "other" });
+
+const acknowledged: Step<SoldPurchase> = (sold) => {
+  if (!isPaid(sold) || sold.answer.acknowledgementState === ACKNOWLEDGED)
+    throw new ImpossibleChange("The purchase does not wait to be acknowledged.");
+  const answer = { ...sold.answer, acknowledgementState: ACKNOWLEDGED };
+  // Google leaves out of an acknowledged purchase that it was bought outside the app.
+  if ("outOfAppPurchaseContext" in answer) delete answer.outOfAppPurchaseContext;
+  return outcome({ ...sold, answer } as SoldPurchase);
+};
+
+/** Changes of both kinds of purchase. */
+const STEPS: Steps<SoldPurchase> = {
+  acknowledge: acknowledged,
+  refund: revoke,
+  revoke,
+  // Neither a subscription's answer nor a notification says so.
+  "refund-without-revocation": (sold, _, now) => {
+    paidOrder(sold, now);
+    return outcome(sold.productKind === "subscription" ? sold : withOffer(sold, { refundableQuantity: 0 }));
+  },
+  "void-order": (sold, _, now) => ({
+    ...outcome(sold),
+    voided: { ...paidOrder(sold, now), quantity: null, by: "user", for: "chargeback" },
+  }),
+  "refund-review": (sold, _, now) => {
+    const { orderId } = paidOrder(sold, now);
+    return outcome(sold, { refundReview: `review.${orderId}`, orderId });
+  },
+};
+
+/** Refunds and revokes a part of a quantity, or what remains of it. */
+const refundedPartly: Step<SoldOneTimePurchase> = (sold, { quantity = 1 }, now) => {
+  const offer = sold.answer.productLineItem?.[0]?.productOfferDetails;
+  const refundableQuantity = (offer?.refundableQuantity ?? offer?.quantity ?? 1) - quantity;
+  if (refundableQuantity < 0) throw new ImpossibleChange("That quantity is not left to be refunded.");
+  if (refundableQuantity === 0) return revoke(sold, {}, now);
+  const voided = { ...paidOrder(sold, now), quantity, by: "developer", for: "other" } as const;
+  return { ...outcome(withOffer(sold, { refundableQuantity })), voided };
+};
+
+const ONE_TIME_STEPS: Steps<SoldOneTimePurchase> = {
+  ...STEPS,
   complete: (sold, _, now) => completedOnce(sold, now),
   decline: (sold) =>
     outcome(withPurchaseState(sold, "CANCELLED"), { oneTimeProduct: "CANCELED", sku: skuOf(sold) }),
@@ -73,28 +139,8 @@ const ONE_TIME_STEPS: Partial<Record<AndroidChange, OneTimeStep>> = {
   },
 };
 
-const MONTH = "P1M";
-
-/** End of a period that begins at the given time: the requested one, or as long as the subscription's own. */
-const periodFrom = (begin: Instant, { terms }: SoldSubscription, { period }: ChangeDetails): Instant =>
-  after(begin, period ?? terms?.period ?? MONTH);
-
-/** Paid now, until the given end. */
-export const completed = (
-  sold: SoldSubscription,
-  until: Instant,
-  now: Instant,
-  orderIdentifier = orderId(),
-): SoldSubscription => {
-  const paid = active(sold, until, now, orderIdentifier);
-  const test = sold.answer.testPurchase !== undefined;
-  const prepaidUntil = isPrepaid(sold.answer) ? periodFrom(now, sold, {}) : null;
-  const started = withAnswer(paid, { startTime: isoTime(now) });
-  return withTerms(started, { acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil }) });
-};
-
 /** Adds an add-on at once, or removes one at the end of the period. */
-const changeItems: SubscriptionStep = (sold, { adds, removes }) => {
+const changeItems: Step<SoldSubscription> = (sold, { adds, removes }) => {
   termsOfRenewing(sold);
   requireState(sold, "ACTIVE");
   const current = currentLinesOf(sold);
@@ -125,8 +171,8 @@ const changeItems: SubscriptionStep = (sold, { adds, removes }) => {
   return tell(withAnswer(marked, { lineItems }), "ITEMS_CHANGED");
 };
 
-const SUBSCRIPTION_STEPS: Partial<Record<AndroidChange, SubscriptionStep>> = {
-  ...REFUNDS,
+const SUBSCRIPTION_STEPS: Steps<SoldSubscription> = {
+  ...STEPS,
   complete: (sold, { period = sold.terms?.period ?? MONTH }, now) =>
     tell(completed(withTerms(sold, { period }), after(now, period), now), "PURCHASED"),
   decline: (sold) =>
@@ -196,23 +242,12 @@ const SUBSCRIPTION_STEPS: Partial<Record<AndroidChange, SubscriptionStep>> = {
 };
 
 /** @throws ImpossibleChange */
-const acknowledged = (sold: SoldPurchase): Outcome => {
-  if (!isPaid(sold) || sold.answer.acknowledgementState === ACKNOWLEDGED)
-    throw new ImpossibleChange("The purchase does not wait to be acknowledged.");
-  const answer = { ...sold.answer, acknowledgementState: ACKNOWLEDGED };
-  // Google leaves out of an acknowledged purchase that it was bought outside the app.
-  if ("outOfAppPurchaseContext" in answer) delete answer.outOfAppPurchaseContext;
-  return outcome({ ...sold, answer } as SoldPurchase);
-};
-
-/** @throws ImpossibleChange */
 export const changed = (
   before: SoldPurchase,
   change: AndroidChange,
   details: ChangeDetails,
   now: Instant,
 ): Outcome => {
-  if (change === "acknowledge") return acknowledged(before);
   const isSubscription = before.productKind === "subscription";
   const state = stateOf(before);
   const wasPaid = isSubscription ? !state.startsWith("PENDING") : state === "PURCHASED";

@@ -13,7 +13,7 @@ import {
   outcome,
   type Outcome,
 } from "./purchases.ts";
-import { revoked } from "./refunds.ts";
+import { revoked } from "./changes.ts";
 import {
   active,
   afterPause,

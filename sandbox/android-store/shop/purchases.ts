@@ -146,6 +146,9 @@ export const productsOf = ({ productKind, answer }: StoredPurchase): (string | n
     ({ productId }) => productId,
   );
 
+export const skuOf = ({ answer }: SoldOneTimePurchase): string =>
+  answer.productLineItem?.[0]?.productId ?? "";
+
 export const isPaid = (stored: StoredPurchase): boolean =>
   stored.productKind === "subscription"
     ? !/PENDING|EXPIRED/.test(stored.answer.subscriptionState ?? "")

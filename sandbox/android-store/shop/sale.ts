@@ -1,22 +1,25 @@
-import type { Instant } from "../../../lib/entitlements/time.ts";
+import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../routes.ts";
-import { sandboxPurchase, type WantedPurchase, type ChangeDetails } from "./requests.ts";
-import { completed, completedOnce } from "./changes.ts";
 import {
+  acknowledgeBy,
   ACKNOWLEDGEMENT_PENDING,
   after,
   endOf,
   instantOf,
   isPrepaid,
+  orderId,
+  outcome,
+  skuOf,
+  withAnswer,
+  withPurchaseState,
+  type Outcome,
   type SoldOneTimePurchase,
   type SoldSubscription,
   type SubscriptionLine,
   type SubscriptionPurchase,
-  withAnswer,
-  outcome,
-  type Outcome,
 } from "./purchases.ts";
-import { failedPaymentPhases, stateOf, tell } from "./subscription-states.ts";
+import { sandboxPurchase, type ChangeDetails, type WantedPurchase } from "./requests.ts";
+import { active, failedPaymentPhases, periodFrom, stateOf, tell, withTerms } from "./subscription-states.ts";
 
 /** Purchases as the store sells them. A paid one is a pending one that was completed. */
 
@@ -101,6 +104,33 @@ const following = (
       deferredItemReplacement: { productId },
     }));
   return [...carriedOver, ...lines];
+};
+
+export const completedOnce = (
+  sold: SoldOneTimePurchase,
+  now: Instant,
+  orderIdentifier = orderId(),
+): Outcome => {
+  const test = sold.answer.testPurchaseContext !== undefined;
+  const fields = { orderId: orderIdentifier, purchaseCompletionTime: isoTime(now) };
+  const paid = withAnswer(withPurchaseState(sold, "PURCHASED"), fields);
+  const terms =
+    sold.terms === null ? null : { acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil: null }) };
+  return outcome({ ...paid, terms }, { oneTimeProduct: "PURCHASED", sku: skuOf(sold) });
+};
+
+/** Paid now, until the given end. */
+export const completed = (
+  sold: SoldSubscription,
+  until: Instant,
+  now: Instant,
+  orderIdentifier = orderId(),
+): SoldSubscription => {
+  const paid = active(sold, until, now, orderIdentifier);
+  const test = sold.answer.testPurchase !== undefined;
+  const prepaidUntil = isPrepaid(sold.answer) ? periodFrom(now, sold, {}) : null;
+  const started = withAnswer(paid, { startTime: isoTime(now) });
+  return withTerms(started, { acknowledgeBy: acknowledgeBy(now, { test, prepaidUntil }) });
 };
 
 /**

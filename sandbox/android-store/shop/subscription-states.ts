@@ -25,9 +25,6 @@ const DEFAULT_HOLD = "P30D";
 /** Time for which the store still answers about an expired subscription, in days, as a duration. */
 const KEPT_AFTER_EXPIRY = "P60D";
 
-/** A change of one subscription; throws ImpossibleChange. */
-export type SubscriptionStep = (sold: SoldSubscription, details: ChangeDetails, now: Instant) => Outcome;
-
 /** State of a purchase, without its prefix. */
 export const stateOf = ({ productKind, answer }: SoldPurchase): string =>
   productKind === "subscription"
@@ -57,6 +54,12 @@ export const termsOfRenewing = ({ answer, terms }: SoldSubscription): Subscripti
   if (isPrepaid(answer)) throw new ImpossibleChange("A prepaid plan does not renew.");
   return terms;
 };
+
+export const MONTH = "P1M";
+
+/** End of a period that begins at the given time: the requested one, or as long as the subscription's own. */
+export const periodFrom = (begin: Instant, { terms }: SoldSubscription, { period }: ChangeDetails): Instant =>
+  after(begin, period ?? terms?.period ?? MONTH);
 
 /** Phases after a failed payment: as requested, or by the terms. */
 export const failedPaymentPhases = (

@@ -1,36 +1,130 @@
 import { DAY } from "../../../lib/duration.ts";
 import { plusPeriod } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../routes.ts";
-import type { ChangeName, ChangesByName } from "./requests.ts";
 import {
   changed,
+  endOf,
+  INTENTS,
+  latestOf,
   notified,
   openly,
   silently,
+  subscriptionOf,
   withEvent,
   type Current,
-  endOf,
-  latestOf,
-  subscriptionOf,
   type Lineage,
+  type NoticeName,
+  type Revocation,
+  type SoldTransaction,
   type Subscription,
 } from "./lineage.ts";
-import { namedTransaction, refunded, refundReversed, renewalDisabled, revokedFromFamily } from "./refunds.ts";
 import { AHEAD, boughtNow, charged, expired, LAPSE } from "./renewals.ts";
+import type { ChangeName, ChangesByName } from "./requests.ts";
 
-type Standing = Subscription["standing"]["kind"];
+/** The whole share of a refund, in thousandths of a per cent. */
+const WHOLE = 100_000;
+
+const namedTransaction = (
+  { transactions }: Lineage,
+  transactionIdentifier: string | undefined,
+  allows: (revocation: Revocation | null) => boolean = () => true,
+): SoldTransaction => {
+  const found = transactions.findLast(
+    (transaction) =>
+      allows(transaction.revocation) &&
+      (transactionIdentifier === undefined || transaction.transactionIdentifier === transactionIdentifier),
+  );
+  if (found === undefined) throw new ImpossibleChange("There is no transaction with which that is possible.");
+  return found;
+};
+
+const isLatestPeriod = (lineage: Lineage, event: string): boolean =>
+  lineage.subscription !== null && latestOf(lineage).event === event;
+
+const standingAfter = (revocation: Revocation | null, { lineage, at }: Current): Subscription["standing"] => {
+  if (revocation !== null) return { kind: "revoked" };
+  return endOf(lineage) <= at ? { kind: "expired", intent: INTENTS.voluntary } : { kind: "active" };
+};
+
+/**
+ * Sets or lifts the revocation of a purchase event, under each of its transaction ids. A subscription's standing follows
+ * that of its latest event.
+ */
+const withRevocation = (
+  current: Current,
+  { event, transactionIdentifier }: SoldTransaction,
+  revocation: Revocation | null,
+  name: NoticeName,
+): Current => {
+  const { lineage } = current;
+  const transactions = withEvent(lineage, event, { revocation });
+  const subscription = isLatestPeriod(lineage, event)
+    ? { standing: standingAfter(revocation, current), autoRenews: false }
+    : undefined;
+  return notified(changed(current, { transactions, subscription }), name, { transactionIdentifier });
+};
+
+type Refund = ChangesByName["refund" | "refund-partly"];
+
+const shareOf = (change: Refund, quantity: number): Pick<Revocation, "type" | "percentage"> => {
+  if (change.change === "refund") return { type: "REFUND_FULL", percentage: WHOLE };
+  const { refundedQuantity, percentage } = change;
+  if ((refundedQuantity === undefined) === (percentage === undefined))
+    throw new ImpossibleChange("A partial refund has a refundedQuantity or a percentage.");
+  if (refundedQuantity !== undefined && refundedQuantity >= quantity)
+    throw new ImpossibleChange(`The purchase has a quantity of ${quantity}; fewer can be refunded.`);
+  const share = refundedQuantity === undefined ? (percentage ?? 0) / 100 : refundedQuantity / quantity;
+  return { type: "REFUND_PRORATED", percentage: Math.round(share * WHOLE) };
+};
+
+const renewalDisabled = (current: Current): Current =>
+  openly(current, { autoRenews: false }, "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED");
+
+/** @throws ImpossibleChange */
+const refunded = (current: Current, change: Refund): Current => {
+  const { lineage, at } = current;
+  const share = shareOf(change, lineage.quantity);
+  const transaction = namedTransaction(
+    lineage,
+    change.transactionIdentifier,
+    (revocation) => revocation === null || revocation.type === "REFUND_PRORATED",
+  );
+  const renews = lineage.subscription?.autoRenews === true && isLatestPeriod(lineage, transaction.event);
+  const revocation = { at, reason: change.reason, ...share };
+  // Before it refunds a subscription's latest period, the store turns the renewal off.
+  return withRevocation(renews ? renewalDisabled(current) : current, transaction, revocation, "REFUND");
+};
+
+/** @throws ImpossibleChange */
+const refundReversed = (current: Current, change: ChangesByName["reverse-refund"]): Current => {
+  const transaction = namedTransaction(
+    current.lineage,
+    change.transactionIdentifier,
+    (revocation) => revocation !== null && revocation.type !== "FAMILY_REVOKE",
+  );
+  return withRevocation(current, transaction, null, "REFUND_REVERSED");
+};
+
+/** Revokes a shared purchase from a family member. */
+export const revokedFromFamily = (current: Current, reason: Revocation["reason"]): Current => {
+  const { lineage, at } = current;
+  const revocation = { at, reason, type: "FAMILY_REVOKE", percentage: null } as const;
+  return withRevocation(current, latestOf(lineage), revocation, "REVOKE");
+};
+
+type Standings = readonly Subscription["standing"]["kind"][];
 
 interface Rule<Name extends ChangeName> {
   /** @throws ImpossibleChange */
   readonly step: (current: Current, change: ChangesByName[Name]) => Current;
   /** Standings of a subscription that allow the change; unset: it is possible for every purchase. */
-  readonly in?: readonly Standing[];
+  readonly in?: Standings;
   /** The renewal must be on. */
   readonly whileRenewing?: true;
 }
 
-const PAID: readonly Standing[] = ["active", "grace"];
-const RUNNING: readonly Standing[] = ["active", "grace", "retry"];
+const PAID: Standings = ["active", "grace"];
+const RUNNING: Standings = ["active", "grace", "retry"];
 
 const WEEK = { months: 0, milliseconds: 7 * DAY };
 

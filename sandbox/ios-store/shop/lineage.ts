@@ -193,13 +193,15 @@ export interface Current {
 
 interface Fields {
   readonly transactions?: readonly SoldTransaction[];
-  readonly subscription?: Partial<Subscription>;
+  readonly subscription?: Partial<Subscription> | undefined;
 }
 
-type About = Partial<Pick<Notice, "transactionIdentifier" | "consumptionRequestReason">>;
-
 /** Adds a notice of the lineage as it is: about its latest transaction, unless another is named. */
-export const notified = (current: Current, name: NoticeName, about: About = {}): Current => {
+export const notified = (
+  current: Current,
+  name: NoticeName,
+  about: Partial<Pick<Notice, "transactionIdentifier" | "consumptionRequestReason">> = {},
+): Current => {
   const { lineage, notices } = current;
   const { transactionIdentifier } = latestOf(lineage);
   return { ...current, notices: [...notices, { name, lineage, transactionIdentifier, ...about }] };
@@ -216,7 +218,6 @@ export const changed = (current: Current, { transactions, subscription }: Fields
   return { ...current, lineage: { ...lineage, ...changes } };
 };
 
-/** Changes the subscription without a notification. */
 export const silently = (current: Current, subscription: Partial<Subscription>): Current =>
   changed(current, { subscription });
 

@@ -1,5 +1,7 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
+import { Integer, type BaseBlock, type Sequence } from "asn1js";
 import type { Instant } from "../../../lib/entitlements/time.ts";
+import { der, octets, oid, sequence, setOf, tagged, utf8 } from "../certificates.ts";
 import { signJws, type JwsSigner } from "../signing.ts";
 import {
   endOf,
@@ -111,6 +113,50 @@ export const transactionPayload = (
     appTransactionId: appTransactionIdentifier ?? undefined,
     ...deviceVerification(),
   };
+};
+
+const SIGNED_DATA = "1.2.840.113549.1.7.2";
+const DATA = "1.2.840.113549.1.7.1";
+
+const receiptAttribute = (type: number, value: BaseBlock): Sequence =>
+  sequence(new Integer({ value: type }), new Integer({ value: 1 }), octets(der(value)));
+const textAttribute = (type: number, value: string): Sequence => receiptAttribute(type, utf8(value));
+
+/** Types of a receipt's attributes. */
+const RECEIPT = {
+  bundle: 2,
+  inApp: 17,
+  product: 1702,
+  transaction: 1703,
+  originalTransaction: 1705,
+} as const;
+
+/**
+ * A legacy app receipt with one purchase, in base64: PKCS #7 with Apple's attributes, and without signers, as nobody
+ * verifies it: a receipt only names a transaction to ask about.
+ *
+ * @see https://developer.apple.com/documentation/appstorereceipts
+ */
+export const legacyReceipt = (
+  bundleIdentifier: string,
+  transaction: {
+    readonly productIdentifier: string;
+    readonly transactionIdentifier: string;
+    readonly originalTransactionIdentifier: string;
+  },
+): string => {
+  const inApp = setOf(
+    textAttribute(RECEIPT.product, transaction.productIdentifier),
+    textAttribute(RECEIPT.transaction, transaction.transactionIdentifier),
+    textAttribute(RECEIPT.originalTransaction, transaction.originalTransactionIdentifier),
+  );
+  const attributes = setOf(
+    textAttribute(RECEIPT.bundle, bundleIdentifier),
+    receiptAttribute(RECEIPT.inApp, inApp),
+  );
+  const content = sequence(oid(DATA), tagged(0, octets(der(attributes))));
+  const signedData = sequence(new Integer({ value: 1 }), setOf(), content, setOf());
+  return der(sequence(oid(SIGNED_DATA), tagged(0, signedData))).toString("base64");
 };
 
 /** @see https://developer.apple.com/documentation/appstoreservernotifications/status */

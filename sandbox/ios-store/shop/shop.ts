@@ -2,11 +2,17 @@ import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createDue } from "../../clock.ts";
 import { ImpossibleChange } from "../../routes.ts";
-import { changedLineage, isOfSubscriptions } from "./changes.ts";
-import { accountSchema, latestOf, lineageSchema } from "./lineage.ts";
-import type { Account, Current, Lineage, Notice } from "./lineage.ts";
+import { changedLineage, isOfSubscriptions, revokedFromFamily } from "./changes.ts";
+import {
+  accountSchema,
+  latestOf,
+  lineageSchema,
+  type Account,
+  type Current,
+  type Lineage,
+  type Notice,
+} from "./lineage.ts";
 import { newIdentifier } from "./payloads.ts";
-import { revokedFromFamily } from "./refunds.ts";
 import { nextEventOf, withNextEvent } from "./renewals.ts";
 import type { BoughtTransaction, ChangesByName, IosChange } from "./requests.ts";
 import { sharedWith, sold } from "./sale.ts";
