@@ -14,13 +14,6 @@ export type FunctionFolder = (typeof FUNCTIONS)[number];
 export const entryOf = (folder: FunctionFolder): string => `functions/${ENTRIES[folder]}`;
 export const baselineEntry = (name: "empty" | "document-client"): string => `bench/baselines/${name}.ts`;
 
-export interface Bundle {
-  readonly file: string;
-  readonly bytes: number;
-  /** Bytes of the bundle by origin, a package or this service; largest first. */
-  readonly parts: readonly (readonly [name: string, bytes: number])[];
-}
-
 /** Package of a path such as `node_modules/@scope/name/…`, or this service. */
 const originOf = (input: string): string =>
   /^(?:.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? "this service";
@@ -30,11 +23,7 @@ const originOf = (input: string): string =>
  *
  * @param options.plain leaves packages unchanged: no stand-ins, nothing left out, `import()` kept
  */
-export const bundle = async (
-  entry: string,
-  file: string,
-  options: { readonly plain?: boolean } = {},
-): Promise<Bundle> => {
+export const bundle = async (entry: string, file: string, options: { readonly plain?: boolean } = {}) => {
   const { metafile } = await build({
     ...BUNDLING,
     ...(options.plain === true && { alias: {}, supported: {}, external: [] }),
@@ -49,6 +38,7 @@ export const bundle = async (
   return {
     file,
     bytes: readFileSync(file).byteLength,
+    /** Bytes of the bundle by origin, a package or this service; largest first. */
     parts: [...parts].sort(([, a], [, b]) => b - a),
   };
 };

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
 
-export interface Goal {
+interface Goal {
   readonly goal: string;
   readonly wanted: string;
   readonly measured: string;
@@ -25,14 +25,7 @@ const compared =
 const atLeast = compared("≥");
 const atMost = compared("≤");
 
-export const goalsOf = ({
-  verification,
-  hostile,
-  storing,
-  reading,
-  telling,
-  load,
-}: Results): readonly Goal[] => {
+const goalsOf = ({ verification, hostile, storing, reading, telling, load }: Results): readonly Goal[] => {
   const rateTo = (comparison: string, other: string): number =>
     verification.comparisons.find(({ name }) => name === comparison)?.ratios[other] ?? Number.NaN;
   const share = Math.max(...storing.bySize.map(({ restPart }) => restPart));
@@ -74,15 +67,6 @@ export const goalsOf = ({
   ];
 };
 
-/** A function's load and first answer, as multiples of the DynamoDB document client's. */
-export interface StartGoal {
-  readonly name: string;
-  readonly wanted: number;
-  readonly load: number;
-  readonly answer: number;
-  readonly isMet: boolean;
-}
-
 const START_GOALS: readonly (readonly [name: string, wanted: number])[] = [
   ["authorize-credential", 1.15],
   ["read-account-entitlements", 1.15],
@@ -91,8 +75,8 @@ const START_GOALS: readonly (readonly [name: string, wanted: number])[] = [
   ["link-android-store-customer", 2],
 ];
 
-/** Relative to the document client as its package ships it. */
-export const startGoalsOf = ({ coldStart }: Results): readonly StartGoal[] =>
+/** A function's load and first answer, as multiples of the DynamoDB document client's as its package ships it. */
+const startGoalsOf = ({ coldStart }: Results) =>
   START_GOALS.map(([name, wanted]) => {
     const ratios = coldStart.functions.find((row) => row.name === name)?.ratios;
     const [load, answer] = [ratios?.load ?? Number.NaN, ratios?.answer ?? Number.NaN];
@@ -106,7 +90,7 @@ const BUNDLED_GOALS: readonly (readonly [name: string, wanted: number])[] = [
 ];
 
 /** First answers relative to the document client's, bundled as the functions are. */
-export const bundledGoalsOf = ({ coldStart }: Results): readonly Goal[] => {
+const bundledGoalsOf = ({ coldStart }: Results): readonly Goal[] => {
   const answerOf = (wanted: string): number =>
     coldStart.functions.find(({ name }) => name === wanted)?.answer ?? Number.NaN;
   return BUNDLED_GOALS.map(([name, wanted]) =>
@@ -139,7 +123,7 @@ const whereAndWhen = ({ runs }: Results): string =>
   ].join("; ");
 
 /** The page for somebody who asks which goals are met: at most 400 words. */
-export const pageOf = (results: Results): string => `# Performance
+const pageOf = (results: Results): string => `# Performance
 
 \`npm run bench\` measures in half an hour, prints its tables, keeps the figures in \`bench/results.json\` and writes this page.
 DynamoDB Local runs on the same processors. Measured on: ${whereAndWhen(results)}.

@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import * as z from "zod";
 import { endpoints } from "../lib/contract/endpoints.ts";
 import { DEMO } from "../local/demo.ts";
 import { startLocalService } from "../local/local-service.ts";
@@ -37,18 +36,6 @@ const requiredVariable = (name: string): string => {
   return value;
 };
 
-/** The whole service on the local gateway, with a subscriber on one account, as it is described to another process. */
-const describedService = z.object({
-  address: z.string(),
-  tableName: z.string(),
-  apiKey: z.string(),
-  androidPurchaseToken: z.string(),
-  account: z.string(),
-  /** Request of the subscriber's app. */
-  request: z.object({ signedAppTransaction: z.string(), signedTransactions: z.array(z.string()).readonly() }),
-});
-export type BenchService = z.output<typeof describedService> & { stop(): Promise<void> };
-
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 
 /** Certificate chain with which all parts of a run sign, and which they trust. */
@@ -77,7 +64,8 @@ const androidLink = (purchaseToken: string) => ({
   applicationAccountIdentifier: "android-subscriber",
 });
 
-export const startBenchService = async (): Promise<BenchService> => {
+/** The whole service on the local gateway, with a subscriber on one account. */
+export const startBenchService = async () => {
   const chain = runChain();
   const log: string[] = [];
   const service = await startLocalService({
@@ -104,6 +92,7 @@ export const startBenchService = async (): Promise<BenchService> => {
     apiKey: service.demo.apiKey,
     androidPurchaseToken,
     account,
+    /** Request of the subscriber's app. */
     request,
     stop: async () => {
       await service.stop();
@@ -112,12 +101,15 @@ export const startBenchService = async (): Promise<BenchService> => {
   };
 };
 
+export type BenchService = Awaited<ReturnType<typeof startBenchService>>;
+
 /** The service in its own process, apart from what measures it. A message stops it. */
 export const serve = async (): Promise<BenchService> => {
   const server = fork(fileURLToPath(import.meta.url), { stdio: ["ignore", "ignore", "inherit", "ipc"] });
-  const [message] = await once(server, "message");
+  const [described]: Omit<BenchService, "stop">[] = await once(server, "message");
+  if (described === undefined) throw new Error("The service did not start.");
   return {
-    ...describedService.parse(message),
+    ...described,
     stop: async () => {
       server.send("stop");
       await once(server, "exit");
@@ -167,15 +159,9 @@ const functionEnvironment = (service: BenchService, name: string): Record<string
 });
 
 /** Milliseconds until a function is loaded and has answered, and per further invocation; the CPU times are of all threads. */
-const timings = z.object({
-  load: z.number(),
-  answer: z.number(),
-  loadCpu: z.number(),
-  answerCpu: z.number(),
-  milliseconds: z.number(),
-  cpuMilliseconds: z.number(),
-});
-export type Timings = z.output<typeof timings>;
+export type Timings = Readonly<
+  Record<"load" | "answer" | "loadCpu" | "answerCpu" | "milliseconds" | "cpuMilliseconds", number>
+>;
 
 const INVOKER = fileURLToPath(new URL("workers/invoke.cjs", import.meta.url));
 
@@ -195,7 +181,7 @@ export const invoke = async (
   await run(process.execPath, [INVOKER, file, eventFile, resultFile, ...counts.map(String)], {
     env: functionEnvironment(service, name),
   });
-  return timings.parse(JSON.parse(readFileSync(resultFile, "utf8")));
+  return JSON.parse(readFileSync(resultFile, "utf8"));
 };
 
 if (import.meta.main) {

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 export type Item = Record<string, unknown>;
 
 /** What the names and values in an expression stand for. */
-export interface Placeholders {
+interface Placeholders {
   readonly ExpressionAttributeNames?: Readonly<Record<string, string>> | undefined;
   readonly ExpressionAttributeValues?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -57,27 +57,19 @@ const valueOf = (name: string, { ExpressionAttributeValues }: Placeholders): unk
   return given;
 };
 
-/** The sign of a comparison; null: values of different types have no order. */
-const order = (a: unknown, b: unknown): number | null => {
+/** Negative, zero or positive; NaN: values of different types have no order. */
+const order = (a: unknown, b: unknown): number => {
   if (typeof a === "number" && typeof b === "number") return a - b;
-  if (typeof a === "string" && typeof b === "string") return compareText(a, b);
-  return null;
+  return typeof a === "string" && typeof b === "string" ? compareText(a, b) : Number.NaN;
 };
-
-const ordered =
-  (matches: (sign: number) => boolean) =>
-  (a: unknown, b: unknown): boolean => {
-    const sign = order(a, b);
-    return sign !== null && matches(sign);
-  };
 
 const COMPARISONS: Readonly<Record<string, (a: unknown, b: unknown) => boolean>> = {
   "=": isDeepStrictEqual,
   "<>": (a, b) => !isDeepStrictEqual(a, b),
-  "<": ordered((sign) => sign < 0),
-  "<=": ordered((sign) => sign <= 0),
-  ">": ordered((sign) => sign > 0),
-  ">=": ordered((sign) => sign >= 0),
+  "<": (a, b) => order(a, b) < 0,
+  "<=": (a, b) => order(a, b) <= 0,
+  ">": (a, b) => order(a, b) > 0,
+  ">=": (a, b) => order(a, b) >= 0,
 };
 
 const TOKEN = /\s*(?:(<>|<=|>=|[=<>(),]|[#:]?\w+))/gy;
@@ -123,20 +115,21 @@ const parse = (expression: string): Test => {
     if (compares === undefined || !operand.startsWith(":")) throw unknown(expression);
     return (item, given) => compares(item[nameOf(first, given)], valueOf(operand, given));
   };
-  const every = (): Test => {
-    const terms = [term()];
-    while (tokens[0] === "AND") {
+  /** Operands of one kind with a word between them. */
+  const joined = (word: string, operand: () => Test): Test[] => {
+    const operands = [operand()];
+    while (tokens[0] === word) {
       next();
-      terms.push(term());
+      operands.push(operand());
     }
+    return operands;
+  };
+  const all = (): Test => {
+    const terms = joined("AND", term);
     return (item, given) => terms.every((holds) => holds(item, given));
   };
   const any = (): Test => {
-    const alternatives = [every()];
-    while (tokens[0] === "OR") {
-      next();
-      alternatives.push(every());
-    }
+    const alternatives = joined("OR", all);
     return (item, given) => alternatives.some((holds) => holds(item, given));
   };
 

@@ -26,7 +26,7 @@ import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 
 export type StoredItem = Readonly<Record<string, unknown>>;
 
-export const applicationPartitionItem = z.discriminatedUnion("kind", [
+const applicationPartitionItem = z.discriminatedUnion("kind", [
   applicationItem(),
   iosStoreItem(),
   androidStoreItem(),
@@ -36,38 +36,15 @@ export const applicationPartitionItem = z.discriminatedUnion("kind", [
 ]);
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
-export const PARTITION = new RegExp(
+const PARTITION = new RegExp(
   `^APPLICATION#(?<application>${UUID})(?:#(?<kind>CUSTOMER|IDENTITY|PURCHASE|ACCOUNT|AUDIT|TRANSFERS|ASK|CHANGED|TOLD|CHANGES|DESTINATION|FORWARD)(?:#(?<rest>.+))?)?$`,
   "s",
 );
 
-export const auditItem = () => z.object({ action: z.string(), customer: z.nullable(z.string()) });
+const auditItem = () => z.object({ action: z.string(), customer: z.nullable(z.string()) });
 
 export interface Customer extends StoredCustomer {
   readonly key: string;
-}
-
-/** The items of one application. */
-export interface Tenant {
-  readonly application: string;
-  readonly customers: Map<string, Customer>;
-  /** Counted claims of clients, by account. */
-  readonly claims: Map<string, z.output<ReturnType<typeof accountClaimsItem>>>;
-  readonly accounts: { readonly account: string; readonly sk: string; readonly item: StoredItem }[];
-  readonly identities: { readonly key: string; readonly customer: string }[];
-  readonly purchases: {
-    readonly key: string;
-    readonly customer: string;
-    readonly purchase: Purchase;
-    /** The question, as text; null: none. */
-    readonly ask: string | null;
-  }[];
-  /** Questions in the queues. */
-  readonly asks: Set<string>;
-  /** References of purchases that were erased. */
-  readonly erasedPurchases: Set<string>;
-  /** Looks, changes and deliveries. */
-  readonly telling: StoredItem[];
 }
 
 export const text = (value: unknown): string => JSON.stringify(value);
@@ -100,7 +77,7 @@ export class Violations {
   }
 }
 
-export interface CheckedItem {
+interface CheckedItem {
   check(holds: boolean, violation: string): void;
   /** @throws ZodError */
   parse<Schema extends z.core.$ZodType>(schema: () => Schema): z.output<Schema>;
@@ -119,23 +96,35 @@ interface Placed extends CheckedItem {
 /** Bundles, packages and credentials, by the application that has them on either side. */
 const createIndex = () => ({
   registrations: new Map<string, string>(),
-  configurations: [] as (readonly [store: string, application: string])[],
+  configurations: Array.of<readonly [store: string, application: string]>(),
   credentials: new Map<string, string>(),
-  listed: [] as (readonly [credential: string, application: string])[],
+  listed: Array.of<readonly [credential: string, application: string]>(),
 });
 type Index = ReturnType<typeof createIndex>;
 
-const newTenant = (application: string): Tenant => ({
+/** What the items of one application say. */
+const newTenant = (application: string) => ({
   application,
-  customers: new Map(),
-  claims: new Map(),
-  accounts: [],
-  identities: [],
-  purchases: [],
-  asks: new Set(),
-  erasedPurchases: new Set(),
-  telling: [],
+  customers: new Map<string, Customer>(),
+  /** Counted claims of clients, by account. */
+  claims: new Map<string, z.output<ReturnType<typeof accountClaimsItem>>>(),
+  accounts: Array.of<{ readonly account: string; readonly sk: string; readonly item: StoredItem }>(),
+  identities: Array.of<{ readonly key: string; readonly customer: string }>(),
+  /** `ask`: the question, as text; null: none. */
+  purchases: Array.of<{
+    readonly key: string;
+    readonly customer: string;
+    readonly purchase: Purchase;
+    readonly ask: string | null;
+  }>(),
+  /** Questions in the queues. */
+  asks: new Set<string>(),
+  /** References of purchases that were erased. */
+  erasedPurchases: new Set<string>(),
+  /** Looks, changes and deliveries. */
+  telling: Array.of<StoredItem>(),
 });
+export type Tenant = ReturnType<typeof newTenant>;
 
 const checkOwner = ({ check, item, tenant }: Placed, customer: string): void =>
   check(
