@@ -1,11 +1,10 @@
+import { makeChain, exportChain } from "../sandbox/ios-store/signing.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { exportChain } from "../sandbox/ios-store/signing.ts";
 import { synthesize } from "../local/lambda/assembly.ts";
 import { localAwsVariables, startDynamoDb } from "../testing/dynamodb.ts";
-import { newChain } from "../testing/support/stores/signed-purchases.ts";
 import { printSection, writeFormatted, writePage } from "./report.ts";
 import { isComplete, isSection, SECTIONS, type Results, type Section, type SectionRun } from "./results.ts";
 import { inFolder, run } from "./service.ts";
@@ -37,7 +36,7 @@ const measureIn = async (folder: string, sections: readonly Section[]): Promise<
       ...process.env,
       ...localAwsVariables(database.endpoint),
       BENCH_ASSEMBLY: assembly,
-      BENCH_CHAIN: exportChain(newChain()),
+      BENCH_CHAIN: exportChain(makeChain()),
     };
     const runs: Record<string, SectionRun> = { ...previous().runs };
     const measured: Record<string, unknown> = {};

@@ -1,19 +1,17 @@
+import { makeChain, fingerprintOf } from "../sandbox/ios-store/signing.ts";
 import { type Consumption, Stopwatch, sum, meter } from "../testing/support/table/meter.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { IosStoreCustomers } from "../lib/customers/ios-store-customers.ts";
 import { createNotificationVerifier } from "../lib/stores/ios-store/notification.ts";
 import { createIosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";
 import { DEMO } from "../local/demo.ts";
-import { fingerprintOf } from "../sandbox/ios-store/signing.ts";
 import { watchChecks, aBundle } from "../testing/support/stores/ios-store.ts";
 import { openTable } from "../functions/environment/open-table.ts";
 import { createTestTable } from "../testing/support/table/table.ts";
-import { newChain } from "../testing/support/stores/signed-purchases.ts";
 import { anApplication } from "../testing/support/application.ts";
-import { aCatalog, aProduct, period } from "../testing/support/stores/purchases.ts";
+import { aCatalog, aProduct } from "../testing/support/stores/purchases.ts";
 import { createWorld } from "../testing/support/world.ts";
 
-const DAY_PASS = "day_pass";
 /** Product that the catalog does not map. */
 export const COINS = "coins";
 
@@ -38,7 +36,7 @@ const timed = <Verifier extends Readonly<Record<keyof Verifier, Verify>>>(
 export const createMeteredWorld = async () => {
   const created = await createTestTable();
   const table = { ...created, ...openTable(created.name) };
-  const chain = newChain();
+  const chain = makeChain();
   const { application, directory, factStore } = createWorld(table, {
     application: anApplication({
       name: DEMO.name,
@@ -48,7 +46,6 @@ export const createMeteredWorld = async () => {
       catalog: aCatalog([
         aProduct({ productIdentifier: DEMO.iosSubscription }),
         aProduct({ productIdentifier: DEMO.iosNonConsumable }),
-        aProduct({ productIdentifier: DAY_PASS, accessDuration: period("P1D") }),
       ]),
     }),
     now: Date.now,
@@ -76,8 +73,6 @@ export const createMeteredWorld = async () => {
   };
 };
 export type MeteredWorld = Awaited<ReturnType<typeof createMeteredWorld>>;
-
-/** Measurement: what an act costs, alternating sides, medians, ratios. */
 
 /** Acts on a metered table, which is then removed. */
 export const withWorld = async <Result>(act: (world: MeteredWorld) => Promise<Result>): Promise<Result> => {

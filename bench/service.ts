@@ -1,3 +1,4 @@
+import { type SigningChain, fingerprintOf, importChain } from "../sandbox/ios-store/signing.ts";
 import { execFile, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -9,13 +10,11 @@ import { promisify } from "node:util";
 import { endpoints } from "../lib/contract/endpoints.ts";
 import { DEMO } from "../local/demo.ts";
 import { startLocalService } from "../local/local-service.ts";
-import { fingerprintOf, importChain } from "../sandbox/ios-store/signing.ts";
 import { localAwsVariables } from "../testing/dynamodb.ts";
 import {
   newDevice,
   renewableSubscription,
   signedRequest,
-  type Chain,
 } from "../testing/support/stores/signed-purchases.ts";
 
 export const run = promisify(execFile);
@@ -39,8 +38,8 @@ const requiredVariable = (name: string): string => {
 const ANDROID_PREFIX = "/sandbox/android-publisher";
 
 /** Certificate chain with which all parts of a run sign, and which they trust. */
-export const runChain = (): Chain => (chain ??= importChain(requiredVariable("BENCH_CHAIN")));
-let chain: Chain | undefined;
+export const runChain = (): SigningChain => (chain ??= importChain(requiredVariable("BENCH_CHAIN")));
+let chain: SigningChain | undefined;
 
 /** @throws unless it is answered with success */
 const postTo = async (url: string, body: object, apiKey: string): Promise<unknown> => {

@@ -1,3 +1,4 @@
+import { type SigningChain, makeXcodeSigner, signJws } from "../../sandbox/ios-store/signing.ts";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
@@ -8,11 +9,9 @@ import {
   newDevice,
   renewals,
   signedRequest,
-  type Chain,
   type SignedRequest,
 } from "../../testing/support/stores/signed-purchases.ts";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { makeXcodeSigner, signJws } from "../../sandbox/ios-store/signing.ts";
 
 /** Requests built to cost as much as possible. Anybody can send them: nothing in them needs a key. */
 
@@ -25,7 +24,7 @@ interface HostileBody {
 
 /** A chain and a request that every buyer can have. */
 interface Genuine {
-  readonly chain: Chain;
+  readonly chain: SigningChain;
   readonly request: SignedRequest;
 }
 

@@ -1,14 +1,12 @@
+import { DEMO } from "../../local/demo.ts";
+import { makeChain, fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { createPublicKey, verify, X509Certificate, type KeyObject } from "node:crypto";
 import { Environment, SignedDataVerifier } from "@apple/app-store-server-library";
 import { compactVerify } from "jose";
-import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import type { Trust } from "../../lib/stores/ios-store/signatures/chain.ts";
 import { inTurn, ratio, type Side } from "../measure.ts";
 import {
-  APPLE_ID,
-  BUNDLE,
-  newChain,
   newDevice,
   separatePurchases,
   signedRequest,
@@ -74,7 +72,7 @@ const together =
 
 /** Transactions verified per second, by implementation. */
 export const measureVerification = async () => {
-  const chain = newChain();
+  const chain = makeChain();
   const trust: Trust = { roots: new Set([fingerprintOf(chain.root)]), xcodeCertificates: new Set() };
   const device = newDevice();
   const transactions = separatePurchases(COUNT);
@@ -86,8 +84,8 @@ export const measureVerification = async () => {
     [chain.root.certificate],
     false,
     Environment.PRODUCTION,
-    BUNDLE,
-    APPLE_ID,
+    DEMO.bundleIdentifier,
+    DEMO.appAppleIdentifier,
   );
   const ours = async ({ compact }: Sample) =>
     require((await verifier.verifyTransactions([compact], trust, moment)).outcome === "verified");

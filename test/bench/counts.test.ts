@@ -1,3 +1,4 @@
+import { makeChain, fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +9,6 @@ import { hostileBodies } from "../../bench/sections/hostile.ts";
 import { sum } from "../../testing/support/table/meter.ts";
 import { COINS, createMeteredWorld, type MeteredWorld } from "../../bench/measure.ts";
 import {
-  newChain,
   newDevice,
   renewals,
   separatePurchases,
@@ -26,7 +26,6 @@ import { accountId } from "../../lib/identifiers.ts";
 import { AT_ONCE, createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { readAssembly } from "../../local/lambda/assembly.ts";
 import type { SandboxTransaction } from "../../sandbox/ios-store/shop/payloads.ts";
-import { fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { apiGatewayEvent } from "../../testing/index.ts";
 import { assemblyFolder, SERVICE_APP } from "../../testing/support/local-gateway.ts";
 import { watchChecks } from "../../testing/support/stores/ios-store.ts";
@@ -40,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => world.remove());
 
 describe("signature checks", () => {
-  const chain = newChain();
+  const chain = makeChain();
   const trust = { roots: new Set([fingerprintOf(chain.root)]), xcodeCertificates: new Set<string>() };
   const { signedTransactions } = signedRequest(newDevice(), separatePurchases(20), chain);
   const one = signedTransactions.slice(0, 1);

@@ -27,7 +27,7 @@ import {
   type Purchase,
 } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { accountId, customerId, type ApplicationId, type CustomerId } from "../../lib/identifiers.ts";
+import { accountId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
 import { bury, writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
 import { createChangeTable } from "../../lib/table/telling/changes.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
@@ -46,15 +46,13 @@ export type GivenFacts = Partial<Omit<VerifiedFacts, "purchases">> & {
   readonly purchases?: readonly (Purchase | ProvenPurchase)[];
 };
 
-interface Options {
+interface Options
+  extends
+    Pick<FactStore, "now" | "newCustomerIdentifier" | "claimsPerAccount" | "pause">,
+    Pick<Operations, "waitForIndex"> {
   readonly application: Application;
-  readonly now: () => Instant;
   /** Concurrent actions; each runs once, between a request's first read and its second. */
   readonly interruption: (() => Promise<unknown>)[];
-  readonly newCustomerIdentifier: () => CustomerId;
-  readonly claimsPerAccount: number;
-  readonly pause: FactStore["pause"];
-  readonly waitForIndex: Operations["waitForIndex"];
 }
 
 /** A customer; null: nobody. */
@@ -91,6 +89,41 @@ export const keyedHash: KeyedHash = (application, account) =>
 
 const AUTHORITY = { by: "ada", caller: null, reason: "asked by the person" };
 
+const factStoreOf = (table: Table, options: Options): FactStore => {
+  const customers = createCustomerTable({ ...table, pause: options.pause });
+  return {
+    ...options,
+    table: {
+      ...customers,
+      findFacts: async (...asked) => {
+        const known = await customers.findFacts(...asked);
+        await options.interruption.pop()?.();
+        return known;
+      },
+    },
+    write: (change) => writeCustomerChange(table, change),
+    bury: (...remains) => bury(table, ...remains),
+  };
+};
+
+const verifiedFacts = ({
+  purchases = [],
+  acknowledgementDue = null,
+  ...facts
+}: GivenFacts): VerifiedFacts => ({
+  environment: "production",
+  identities: [],
+  renewals: [],
+  acknowledgementDue,
+  origin: acknowledgementDue && {
+    source: sourceOf(acknowledgementDue, acknowledgementDue),
+    canAsk: true,
+    askedAt: null,
+  },
+  ...facts,
+  purchases: purchases.map((purchase) => ("lines" in purchase ? proven(purchase) : purchase)),
+});
+
 /** A world with an application of its own, so that tests can share a table. */
 export const createWorld = (
   table: Table & Pick<TestTable, "items">,
@@ -106,51 +139,19 @@ export const createWorld = (
     pause: (attempt) => sleep(Math.random() * 10 * attempt),
     ...changes,
   };
-  const { application, now, interruption, newCustomerIdentifier, claimsPerAccount, pause, waitForIndex } =
-    options;
+  const { application, now, pause, waitForIndex } = options;
   const { identifier } = application;
   const directory = directoryOf(application);
-  const customers = createCustomerTable({ ...table, pause });
-  const factStore: FactStore = {
-    table: {
-      ...customers,
-      findFacts: async (...asked) => {
-        const known = await customers.findFacts(...asked);
-        await interruption.pop()?.();
-        return known;
-      },
-    },
-    write: (change) => writeCustomerChange(table, change),
-    bury: (...remains) => bury(table, ...remains),
-    newCustomerIdentifier,
-    pause,
-    now,
-    claimsPerAccount,
-  };
+  const factStore = factStoreOf(table, options);
   const hashAccounts: HashAccounts = (of, accounts) =>
     Promise.all(accounts.map((account) => keyedHash(of, account)));
   const operations = operationsOn(table, { now, pause, waitForIndex, hashAccounts, keyedHash }, () =>
     Promise.resolve(tellsChanges(application)),
   );
-  const submit: World["submit"] = ({ purchases = [], acknowledgementDue = null, ...facts }, claim = null) =>
-    storeFacts(
-      factStore,
-      application,
-      {
-        environment: "production",
-        identities: [],
-        renewals: [],
-        acknowledgementDue,
-        origin:
-          acknowledgementDue === null
-            ? null
-            : { source: sourceOf(acknowledgementDue, acknowledgementDue), canAsk: true, askedAt: null },
-        ...facts,
-        purchases: purchases.map((purchase) => ("lines" in purchase ? proven(purchase) : purchase)),
-      },
-      claim,
-    );
+  const submit: World["submit"] = (facts, claim = null) =>
+    storeFacts(factStore, application, verifiedFacts(facts), claim);
   const also = (more: Partial<Options>): World => createWorld(table, { ...options, ...more });
+  const idOf = (customer: Named) => customer?.identifier ?? customerId("");
   return {
     application,
     directory,
@@ -168,25 +169,13 @@ export const createWorld = (
     },
     read: (account) =>
       readAccountEntitlements({ directory, table: factStore.table, now }, identifier, accountId(account)),
-    unlink: (customer, to) =>
-      unlinkCustomer(
-        operations,
-        identifier,
-        customer?.identifier ?? customerId(""),
-        AUTHORITY,
-        to === undefined ? {} : { to: accountId(to) },
-      ),
-    erase: (customer) =>
-      eraseCustomer(
-        operations,
-        identifier,
-        customer?.identifier ?? customerId(""),
-        AUTHORITY,
-        () => undefined,
-      ),
+    unlink: (customer, to) => {
+      const moved = to === undefined ? {} : { to: accountId(to) };
+      return unlinkCustomer(operations, identifier, idOf(customer), AUTHORITY, moved);
+    },
+    erase: (customer) => eraseCustomer(operations, identifier, idOf(customer), AUTHORITY, () => undefined),
     beginErasure: async (customer) => {
-      const named = customer?.identifier ?? customerId("");
-      const { living } = await customers.findCustomers(identifier, [named]);
+      const { living } = await factStore.table.findCustomers(identifier, [idOf(customer)]);
       const [stored] = living.values();
       if (stored === undefined) throw new Error("Nobody is there.");
       const act = auditEntry("erase", now(), AUTHORITY, { customer: stored.identifier });

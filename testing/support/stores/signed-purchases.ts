@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { DAY } from "../../../lib/duration.ts";
-import { makeChain, signJws, type JwsSigner, type SigningChain } from "../../../sandbox/ios-store/signing.ts";
+import { signJws, type JwsSigner } from "../../../sandbox/ios-store/signing.ts";
 import {
   appTransactionPayload,
   newIdentifier,
@@ -13,16 +13,10 @@ import { aNotification, aRenewalInfo } from "./ios-store.ts";
 
 /** Signed purchases as an app sends them, with throw-away certificates about as large as the App Store's. */
 
-export const BUNDLE = DEMO.bundleIdentifier;
-export const APPLE_ID = DEMO.appAppleIdentifier;
-
-export type Chain = SigningChain;
-export const newChain = (): Chain => makeChain();
-
 /** A new person's app. */
 export const newDevice = (changes: Partial<SandboxCustomer> = {}): SandboxCustomer => ({
-  bundleIdentifier: BUNDLE,
-  appAppleIdentifier: APPLE_ID,
+  bundleIdentifier: DEMO.bundleIdentifier,
+  appAppleIdentifier: DEMO.appAppleIdentifier,
   environment: "Production",
   appTransactionIdentifier: newIdentifier(changes.environment ?? "Production"),
   receiptCreationDate: Date.now() - DAY,
@@ -114,6 +108,6 @@ export const signedRenewalNotification = (
     renewalInfo: renewalInfoOf(device, renewal),
   };
   const fields = { notificationUUID: randomUUID(), signedDate: renewal.signedDate };
-  const app = { appAppleId: APPLE_ID, bundleId: BUNDLE };
+  const app = { appAppleId: DEMO.appAppleIdentifier, bundleId: DEMO.bundleIdentifier };
   return signJws(aNotification(signer, parts, fields, app), signer);
 };
