@@ -8,9 +8,9 @@ import { isoTime, type Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { tryAgain } from "../pause.ts";
 import { notifyingStores, storeText, type StoreInEnvironment } from "./application-of.ts";
-import { isOfErased } from "./asking/ask.ts";
 import type { FactStore } from "./storing/fact-store.ts";
 import type { StoredCustomer } from "./storing/records.ts";
+import { orIfErased } from "./storing/store-facts.ts";
 
 /**
  * `STORED`: its facts are stored, or what it asks waits for a destination. `PARTLY_UNDERSTOOD`: so is what is
@@ -33,14 +33,8 @@ export interface Reception {
 }
 
 /** An erased customer's purchase can never be used; only a link with a credential lifts the erasure. */
-export const storeNotified = (storing: Promise<unknown>): Promise<NotificationUse> =>
-  storing.then(
-    () => "STORED",
-    (error: unknown) => {
-      if (isOfErased(error)) return "UNUSED";
-      throw error;
-    },
-  );
+export const storeNotified = async (storing: Promise<object>): Promise<NotificationUse> =>
+  (await orIfErased(storing, () => null)) === null ? "UNUSED" : "STORED";
 
 /**
  * Reports a failure, then throws the error that answers the store.

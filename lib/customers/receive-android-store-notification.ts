@@ -71,9 +71,7 @@ const requireSender = (
   if (pushTokens.disagreement(claims, expected) !== null) throw new ServiceError("INVALID_CREDENTIAL");
 };
 
-/**
- * The store may not know a recent purchase yet, and no other message names it. Clocks may differ in both directions.
- */
+/** The store may not know a recent purchase yet, and no other message names it. Clocks may differ either way. */
 const mayBecomeKnown = (
   { sentAt }: AndroidStoreNotification,
   { status }: AndroidStoreAnswer & { outcome: "rejected" | "gone" },
@@ -120,10 +118,6 @@ const passOnQuestion = async (
   return isPassedOn ? "STORED" : "UNUSED";
 };
 
-/**
- * Notes it at most now: a future time would suppress later notes. Without a package, only this route's own address
- * can be its audience.
- */
 const use = async (
   reception: AndroidStoreReception,
   claims: PushTokenClaims,
@@ -131,6 +125,7 @@ const use = async (
   address: string,
 ): Promise<NotificationUse> => {
   if (notification === null) {
+    // Without a package, only this route's own address can be its audience.
     requireSender(reception, claims, { audience: address });
     return "UNUSED";
   }
@@ -144,6 +139,7 @@ const use = async (
       ? await passOnQuestion(reception, application, notification)
       : await ask({ ports: reception, application, configuration }, notification, purchase);
   const notified = packageInEnvironment(application.identifier, packageName);
+  // A future time would suppress later notes.
   if (sentAt !== null) await reception.note(notified, Math.min(sentAt, reception.now()));
   return outcome;
 };

@@ -10,9 +10,9 @@ import { distinctJws } from "../../stores/ios-store/signatures/jws.ts";
 import type { StatedRenewalInfo, Transaction } from "../../stores/ios-store/payloads.ts";
 import type { Trust } from "../../stores/ios-store/signatures/chain.ts";
 import type { VerifyAll } from "../../stores/ios-store/verifier.ts";
-import { failedIfErased, isOfErased, type AskOutcome, type DueAsk } from "./ask.ts";
+import type { AskOutcome, DueAsk } from "./ask.ts";
 import { appStoreTrust, type IosStoreCustomers } from "../ios-store-customers.ts";
-import { storeFacts } from "../storing/store-facts.ts";
+import { orIfErased, storeFacts } from "../storing/store-facts.ts";
 import { iosStoreFacts, statedPurchases, type VerifiedFacts } from "../storing/verified-facts.ts";
 
 export interface AppStoreQuestions extends IosStoreCustomers {
@@ -155,12 +155,11 @@ const storeAnswer = async (
   const own = ofLineage(facts, purchase);
   // An answer about others, as of a lineage that has moved, moves only their questions.
   const isAbout = own.purchases.length + own.renewals.length > 0;
-  return storeFacts(ports, application, facts, null)
-    .catch(async (error: unknown) => {
-      if (!isOfErased(error)) throw error;
-      return storeFacts(ports, application, own, null);
-    })
-    .then(() => ({ outcome: isAbout ? "stored" : "failed" }), failedIfErased);
+  const storing = orIfErased(storeFacts(ports, application, facts, null), () =>
+    storeFacts(ports, application, own, null),
+  );
+  const stored = await orIfErased(storing, () => null);
+  return { outcome: stored !== null && isAbout ? "stored" : "failed" };
 };
 
 export const askApple = async (

@@ -18,6 +18,7 @@ import {
   storeAndroidStorePurchase,
   type AndroidStorePurchases,
 } from "../storing/store-android-store-purchase.ts";
+import { orIfErased } from "../storing/store-facts.ts";
 import {
   sweepApplications,
   type Period,
@@ -26,7 +27,7 @@ import {
   type SweepReport,
   type SweepRun,
 } from "../sweep.ts";
-import { failedIfErased, type AskOutcome, type DueAsk } from "./ask.ts";
+import type { AskOutcome, DueAsk } from "./ask.ts";
 
 const TOO_MANY_REQUESTS = 429;
 /** Pause after it where Google names none. */
@@ -80,12 +81,11 @@ export const askGoogle = async (
       // A question never widens what a link asked for.
       const verified = selecting(answer, productKind, []);
       const storing = storeAndroidStorePurchase(context, verified, { source, askedAt }, null);
-      return storing.then(({ isAcknowledged }): AskOutcome => {
-        // An answer about the token's purchase in the other environment moves only that one's question.
-        if (environment !== purchase.environment) return { outcome: "failed" };
-        const isRefunded = isRefundedUnacknowledged(due, answer, ports.now());
-        return { outcome: "stored", isAcknowledged, isRefunded };
-      }, failedIfErased);
+      const stored = await orIfErased(storing, () => null);
+      // An answer about the token's purchase in the other environment moves only that one's question.
+      if (stored === null || environment !== purchase.environment) return { outcome: "failed" };
+      const isRefunded = isRefundedUnacknowledged(due, answer, ports.now());
+      return { outcome: "stored", isAcknowledged: stored.isAcknowledged, isRefunded };
     }
   }
 };

@@ -1,4 +1,3 @@
-import { ServiceError } from "../../contract/errors.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../duration.ts";
 import {
   ASKED_AFTER_END,
@@ -85,15 +84,6 @@ export type AskOutcome =
     };
 
 export type Said = AskOutcome["outcome"];
-
-export const isOfErased = (error: unknown): boolean =>
-  error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND";
-
-/** An erased customer's purchase has left the queue; one that only mentions it stays. */
-export const failedIfErased = (error: unknown): AskOutcome => {
-  if (isOfErased(error)) return { outcome: "failed" };
-  throw error;
-};
 
 export interface FactsOrigin {
   readonly source: AskSource;

@@ -12,10 +12,10 @@ import { isTransient } from "../../stores/android-store/failure.ts";
 import { purchaseKeyOfToken, purchasesOfToken } from "../../stores/android-store/purchase-token.ts";
 import { provenPurchaseOf, reportOf, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
 import type { StoreFailure } from "../../stores/store-client.ts";
-import { isOfErased, type FactsOrigin, type AskQueues } from "../asking/ask.ts";
+import type { AskQueues, FactsOrigin } from "../asking/ask.ts";
 import type { AndroidStoreSource, KnownFacts } from "./records.ts";
 import type { FactStore, Claim } from "./fact-store.ts";
-import { storeFacts, type LearnOfMentioned, type StoringOutcome } from "./store-facts.ts";
+import { orIfErased, storeFacts, type LearnOfMentioned, type StoringOutcome } from "./store-facts.ts";
 import type { VerifiedFacts } from "./verified-facts.ts";
 
 export interface AndroidStorePurchases extends FactStore {
@@ -179,9 +179,9 @@ const learnOfPredecessor =
     const found = await unknownPredecessor(context, verified, known);
     if (found === null) return false;
     const isOwned = known.purchases.has(referenceText(verified.purchase));
-    await storeLookedUp(context, found, null).catch((error: unknown) => {
-      if (!(claim?.assertedBy === "credential" || isOwned) || !isOfErased(error)) throw error;
-    });
+    const storing = storeLookedUp(context, found, null);
+    const goesOn = claim?.assertedBy === "credential" || isOwned;
+    await (goesOn ? orIfErased(storing, () => null) : storing);
     return true;
   };
 

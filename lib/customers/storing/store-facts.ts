@@ -255,3 +255,13 @@ export const storeFacts = async (
   if (renewed === "conflict" || stored === "conflict") throw new ServiceError("TOO_MANY_REQUESTS");
   return stored ?? NOBODY;
 };
+
+/** The outcome of storing facts, or another in place of the error for an erased customer's. */
+export const orIfErased = <Outcome, Other>(
+  storing: Promise<Outcome>,
+  ifErased: () => Other | Promise<Other>,
+): Promise<Outcome | Other> =>
+  storing.catch((error: unknown) => {
+    if (error instanceof ServiceError && error.code === "CUSTOMER_NOT_FOUND") return ifErased();
+    throw error;
+  });
