@@ -12,7 +12,6 @@ import { Value } from "./parts/text.tsx";
 
 const MOST_SHOWN = 200;
 
-/** Requests through the local API as they come, the newest first. */
 const RequestsPage = () => {
   const [lines, setLines] = useState<readonly { readonly number: number; readonly text: string }[]>([]);
   const [isConnected, setConnected] = useState(true);
@@ -142,7 +141,6 @@ const Navigation = ({ route, start }: { readonly route: Route; readonly start: S
   );
 };
 
-/** The whole page. */
 const App = () => {
   const route = useRoute();
   const loaded = useCall("start", {});

@@ -18,7 +18,6 @@ const answered = async (response: Response): Promise<unknown> => {
   throw new Error(message || `The server answered ${response.status}.`);
 };
 
-/** Message of a failed call. */
 export const sentenceOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 

@@ -116,10 +116,10 @@ const LOCAL_HOSTS = new Set(["127.0.0.1", "localhost", "[::1]"]);
 const LOCAL_REGION = "us-east-1";
 const LOCAL_CREDENTIALS = { accessKeyId: "local", secretAccessKey: "local" } as const;
 
-const hostOf = (endpoint: string): string => {
+const isAtHand = (endpoint: string): boolean => {
   const url = URL.parse(endpoint);
   if (url === null) throw new OperatorError(`AWS_ENDPOINT_URL_DYNAMODB is not a URL: ${endpoint}`);
-  return url.hostname;
+  return LOCAL_HOSTS.has(url.hostname);
 };
 
 const isOfThisMachine: TrustsOrigin = (origin) => {
@@ -171,7 +171,7 @@ export const tableName = (option: string | undefined, environment: EnvironmentVa
  */
 export const connect = async (table: string, environment: EnvironmentVariables) => {
   const endpoint = environment["AWS_ENDPOINT_URL_DYNAMODB"];
-  const isLocal = Boolean(endpoint) && LOCAL_HOSTS.has(hostOf(endpoint ?? ""));
+  const isLocal = endpoint ? isAtHand(endpoint) : false;
   const givesTokens = originOf(environment["ANDROID_PUBLISHER_URL"]);
   const hasCredentials = Boolean(environment["AWS_ACCESS_KEY_ID"] || environment["AWS_PROFILE"]);
   const region =

@@ -35,10 +35,8 @@ export const tellsIn =
     return application !== null && tellsChanges(application);
   };
 
-/** Wait for the owner index, which usually lags by a fraction of a second; DynamoDB guarantees no bound. */
-const INDEX_BEHIND_MILLISECONDS = 1_000;
-
-export const waitForIndex = (): Promise<void> => sleep(INDEX_BEHIND_MILLISECONDS);
+/** The owner index usually lags by a fraction of a second; DynamoDB guarantees no bound. */
+export const waitForIndex = (): Promise<void> => sleep(1_000);
 
 type OperationEffects = Pick<Operations, "now" | "pause" | "waitForIndex" | "hashAccounts">;
 
@@ -67,12 +65,10 @@ export interface Effects {
   readonly waitForIndex: () => Promise<void>;
 }
 
-type Warn = (line: string) => void;
-
 /** Reads at most once what a command can do without: where it cannot be read, warns and has null. */
 const orWarning = <Value>(
   read: () => Promise<Value>,
-  warn: Warn,
+  warn: (line: string) => void,
   consequence = "",
 ): (() => Promise<Value | null>) =>
   once(() =>
@@ -87,7 +83,7 @@ const orWarning = <Value>(
 export const openSession = async (
   connection: Connection,
   { now: machineClock, ...effects }: Effects,
-  warn: Warn,
+  warn: (line: string) => void,
 ) => {
   const { store } = connection;
   const now = await connection.clock(machineClock);

@@ -23,7 +23,6 @@ import { Search } from "../parts/search.tsx";
 type Customer = Answer<"account">["customers"][number];
 type Purchase = Customer["purchases"][number];
 
-/** A purchase with its lines, its renewal info, and when its store is asked. */
 const PurchaseDetails = ({ purchase }: { readonly purchase: Purchase }) => (
   <details>
     <summary>
@@ -57,7 +56,6 @@ const PurchaseDetails = ({ purchase }: { readonly purchase: Purchase }) => (
   </details>
 );
 
-/** A customer of an account, with the purchases of the page. */
 const CustomerSection = ({
   application,
   customer,
@@ -118,7 +116,6 @@ const Pages = ({ account }: { readonly account: Account }) => {
   );
 };
 
-/** An account: what it is entitled to, why, and everything that led to it. */
 export const AccountPage = ({
   application,
   account,

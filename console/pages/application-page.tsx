@@ -94,7 +94,6 @@ const Stores = ({ application }: { readonly application: Application }) => (
   </>
 );
 
-/** A part of the page from which something can be changed. */
 interface ChangeablePart {
   readonly application: Application;
   readonly changed: () => void;
@@ -150,7 +149,6 @@ const Destinations = ({ application, changed }: ChangeablePart) => (
   </>
 );
 
-/** An application: catalog, stores, keys, destinations and audit. */
 export const ApplicationPage = ({ application }: RouteTo<"application">) => {
   const loaded = useCall("application", { application });
   return (

@@ -4,7 +4,6 @@ import type { RouteTo } from "../route.ts";
 import { Search } from "../parts/search.tsx";
 import { AccountLink, asserterText, Identifier, Table, Time } from "../parts/text.tsx";
 
-/** A customer, linked or not: its identities and purchases. */
 export const CustomerPage = ({ application, customer }: RouteTo<"customer">) => {
   const loaded = useCall("customer", { application, customer });
   return (

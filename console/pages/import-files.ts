@@ -32,7 +32,6 @@ export const readReport = (text: string): RunReport | null => {
   }
 };
 
-/** Fields of each row of a CSV file. */
 const rowsOf = function* (text: string): Generator<readonly string[]> {
   let row: string[] = [];
   for (const [, quoted, plain = "", end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)) {

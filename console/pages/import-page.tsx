@@ -72,7 +72,7 @@ const Differences = ({
   );
 };
 
-/** Page of an import's report. The browser reads the files and sends them nowhere. */
+/** The browser reads the files and sends them nowhere. */
 export const ImportPage = ({ application }: RouteTo<"import">) => {
   const [report, setReport] = useState<RunReport | null>(null);
   const [differences, setDifferences] = useState<readonly Difference[] | null>(null);

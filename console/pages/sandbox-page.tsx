@@ -185,7 +185,6 @@ const MOVES: readonly (readonly [duration: string, name: string])[] = [
   ["P1Y", "a year"],
 ];
 
-/** The one clock of the service and of both stores. */
 const Clock = ({ sandbox, changed }: SandboxPart) => {
   const loaded = useLoaded(useCallback(async () => readClock(sandbox), [sandbox]));
   const { run, isBusy, outcome } = useRun(() => {

@@ -14,7 +14,6 @@ interface Field {
   /** Several values, separated by spaces. */
   readonly isList?: true;
   readonly placeholder?: string;
-  /** Initial text. */
   readonly value?: string;
 }
 
@@ -138,7 +137,6 @@ export const Acts = ({
   changed,
 }: {
   readonly offers: readonly Offer[];
-  /** Called when something was done. */
   readonly changed: () => void;
 }) => {
   const [offered, setOffered] = useState<Offer | null>(null);

@@ -114,7 +114,6 @@ export const LastChange = ({ account }: { readonly account: Account }) => {
   );
 };
 
-/** Most sentences shown unfolded. */
 const SHOWN_AT_ONCE = 3;
 
 export const GrantsNothing = ({ account }: { readonly account: Account }) => {

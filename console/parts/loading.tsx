@@ -11,7 +11,6 @@ interface Loaded<T> {
   readonly again: () => void;
 }
 
-/** Loads a value for a page. */
 export const useLoaded = <T,>(load: () => Promise<T>): Loaded<T> => {
   const [state, setState] = useState<Omit<Loaded<T>, "again">>({ value: null, error: null });
   const [turn, setTurn] = useState(0);

@@ -16,7 +16,6 @@ const FORMAT = new Intl.DateTimeFormat("en-GB", {
 
 export const timeText = (iso: string): string => `${FORMAT.format(new Date(iso))} UTC`;
 
-/** A moment; a dash, where there is none. */
 export const Time = ({ at, none = "–" }: { readonly at: string | null; readonly none?: string }) =>
   at === null ? (
     <>{none}</>
@@ -31,7 +30,6 @@ export const Value = ({ children }: { readonly children: string }) => <bdi>{chil
 
 const ISO_TIME = /(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z)/;
 
-/** A status of the API in words. */
 export const statusText = (status: string): string => status.replaceAll("_", " ");
 
 /** A sentence of the command line, its times and statuses as the page writes them. */
@@ -99,10 +97,7 @@ export const spaced = (...parts: readonly (string | null | undefined)[]): string
 export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : plural}`;
 
-/**
- * A table with a caption and headings, which scrolls by itself where the screen is narrow. Each text has its own direction of
- * writing.
- */
+/** Scrolls by itself where the screen is narrow. Each text has its own direction of writing. */
 export const Table = ({
   caption,
   headings,
@@ -147,7 +142,6 @@ export const Table = ({
 
 type Entry = Answer<"application">["audit"][number];
 
-/** Entries of the audit, the newest first. */
 export const AuditTable = ({ entries }: { readonly entries: readonly Entry[] }) => (
   <Table
     caption="Audit"

@@ -71,7 +71,6 @@ const sweepsOf = async ({ watermarks }: Session, application: Application) =>
     })),
   );
 
-/** Forwarding of each bundle whose notifications another service takes after this one. */
 const forwardingOf = async ({ forwards }: Session, { identifier: application, iosStore }: Application) =>
   Promise.all(
     iosStore.flatMap((store) => {

@@ -15,7 +15,6 @@ import { OperatorError } from "../operator-error.ts";
 import type { Session } from "../session.ts";
 import type { Answer } from "../text/answer.ts";
 
-/** How a command asks and tells. */
 export interface Dialogue {
   readonly confirm: (what: string) => Promise<void>;
   readonly progress: (line: string) => void;
@@ -29,7 +28,7 @@ export interface Context extends Dialogue {
 
 type Connected = (act: (session: Session) => Promise<Answer>) => Promise<Answer>;
 
-/** An argument, as the help shows it. Its texts come from the command line or from the console's page. */
+/** `given` comes from the command line, or from the console's page. */
 export interface Argument<Value> {
   readonly name: string;
   readonly about: string;
@@ -46,7 +45,15 @@ interface Choice<Value> {
 const isText = (given: unknown): given is string => typeof given === "string";
 
 /** An absent argument is empty text, which each reader refuses. */
-export const textOf = (given: unknown): string => (isText(given) ? given : "");
+export const argument = <Value>(
+  name: string,
+  about: string,
+  read: (text: string, session: Session) => Value | Promise<Value>,
+): Argument<Value> => ({
+  name,
+  about,
+  read: (given, session) => read(isText(given) ? given : "", session),
+});
 
 /** Reads an option's text. @throws OperatorError that begins with the option's name */
 type Read<Value> = (text: string, name: string) => Value;
@@ -175,8 +182,8 @@ export const readAccountIdentifier = (text: string): AccountId => {
 };
 
 export const findApplication = async (
-  { applications, store }: Session,
   text: string,
+  { applications, store }: Session,
 ): Promise<Application> => {
   const identifier = readApplicationIdentifier(text);
   const application = await applications.load(identifier);
@@ -198,11 +205,7 @@ export const findDestination = ({ name: of, destinations }: Application, name: s
 export const readTime = (text: string): Instant | null =>
   z.iso.datetime({ offset: true }).safeParse(text).success ? Date.parse(text) : null;
 
-export const APPLICATION: Argument<Application> = {
-  name: "<application>",
-  about: "the application's identifier",
-  read: (given, session) => findApplication(session, textOf(given)),
-};
+export const APPLICATION = argument("<application>", "the application's identifier", findApplication);
 
 export const APPLICATION_OPTION = required(
   "--application <identifier>",
@@ -210,18 +213,15 @@ export const APPLICATION_OPTION = required(
   readApplicationIdentifier,
 );
 
-export const ACCOUNT: Argument<AccountId> = {
-  name: "<account>",
-  about: "the account's identifier, as the application gives it",
-  read: (given) => readAccountIdentifier(textOf(given)),
-};
+export const ACCOUNT = argument(
+  "<account>",
+  "the account's identifier, as the application gives it",
+  readAccountIdentifier,
+);
 
-export const CUSTOMER: Argument<CustomerId> = {
-  name: "<customer>",
-  about: "the customer's identifier",
-  read: (given) => readCustomerIdentifier(textOf(given)),
-};
+export const CUSTOMER = argument("<customer>", "the customer's identifier", readCustomerIdentifier);
 
-export const text = (name: string, about: string): Argument<string> => ({ name, about, read: textOf });
+export const text = (name: string, about: string): Argument<string> =>
+  argument(name, about, (given) => given);
 
 export const DESTINATION = text("<name>", "the destination's name in the manifest");

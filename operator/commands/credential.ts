@@ -12,7 +12,7 @@ import { columns, timeOrNull } from "../text/answer.ts";
 import { ACTING, entryOf, readText } from "./audit.ts";
 import {
   APPLICATION_OPTION,
-  type Argument,
+  argument,
   asText,
   command,
   findApplication,
@@ -20,7 +20,6 @@ import {
   readApplicationIdentifier,
   readTime,
   repeated,
-  textOf,
 } from "./command.ts";
 
 const readScopes = (given: readonly string[]): readonly Scope[] => {
@@ -42,19 +41,20 @@ const readExpiry = (text: string, moment: Instant): Instant => {
   return end;
 };
 
-const KEY_IDENTIFIER: Argument<KeyId> = {
-  name: "<keyIdentifier>",
-  about: "the 16 digits between the underscores of the API key",
-  read: (given) => {
-    const text = textOf(given);
-    // The error does not repeat the text, which may be a whole API key.
-    if (!/^[0-9a-f]{16}$/.test(text))
-      throw new OperatorError(
-        "A key identifier must be the 16 hexadecimal digits between the underscores of its API key.",
-      );
-    return keyId(text);
-  },
+const readKeyIdentifier = (text: string): KeyId => {
+  // The error does not repeat the text, which may be a whole API key.
+  if (!/^[0-9a-f]{16}$/.test(text))
+    throw new OperatorError(
+      "A key identifier must be the 16 hexadecimal digits between the underscores of its API key.",
+    );
+  return keyId(text);
 };
+
+const KEY_IDENTIFIER = argument(
+  "<keyIdentifier>",
+  "the 16 digits between the underscores of the API key",
+  readKeyIdentifier,
+);
 
 /** Named one by one, so that no secret's hash is shown. */
 export const credentialJson = (credential: CredentialSummary, moment: Instant) => ({
@@ -124,7 +124,7 @@ export const listCredentials = command({
   takes: {},
   options: { application: APPLICATION_OPTION },
   run: async ({ session, options }) => {
-    const { identifier } = await findApplication(session, options.application);
+    const { identifier } = await findApplication(options.application, session);
     const credentials = (await session.credentials.list(identifier)).map((credential) =>
       credentialJson(credential, session.moment),
     );

@@ -8,7 +8,7 @@ import {
   resume,
   rotateSecret,
 } from "../../lib/administration/acts/destinations.ts";
-import { type Destination, isWebhook } from "../../lib/applications/application.ts";
+import { isWebhook } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { isSuspended } from "../../lib/delivery/target.ts";
 import { overlapEnd } from "../../lib/delivery/webhook-secret.ts";
@@ -50,10 +50,7 @@ export const destinationJson = ({ destination, health, waiting }: DestinationRep
   health: healthJson(health),
   waiting,
   secret: isWebhook(destination)
-    ? {
-        shownAt: destination.secretEpochs[0] ?? null,
-        previousSignsUntil: overlapEnd(destination, moment),
-      }
+    ? { shownAt: destination.secretEpochs[0] ?? null, previousSignsUntil: overlapEnd(destination, moment) }
     : null,
 });
 
@@ -76,14 +73,13 @@ const waitingText = ({ waiting: { accounts, requests, since } }: DestinationRepo
         `since ${isoTime(since)}`,
       ].join(" ");
 
-const secretLines = (destination: Destination, moment: Instant): readonly Lines[] => {
-  if (!isWebhook(destination)) return [];
-  const [newest] = destination.secretEpochs;
-  if (newest === undefined) return ["its secret was never shown; destination rotate prints a new one"];
-  const end = overlapEnd(destination, moment);
+const secretLines = ({ secret }: ReturnType<typeof destinationJson>): readonly Lines[] => {
+  if (secret === null) return [];
+  const { shownAt, previousSignsUntil } = secret;
+  if (shownAt === null) return ["its secret was never shown; destination rotate prints a new one"];
   return [
-    `its secret was shown at ${isoTime(newest)}`,
-    end !== null && `the previous secret signs too until ${isoTime(end)}`,
+    `its secret was shown at ${isoTime(shownAt)}`,
+    previousSignsUntil !== null && `the previous secret signs too until ${isoTime(previousSignsUntil)}`,
   ];
 };
 
@@ -96,7 +92,7 @@ const destinationText = (report: DestinationReport, moment: Instant): readonly L
     [
       `${healthText(health)}${isSuspended(health) ? "; destination resume ends that" : ""}`,
       waitingText(report),
-      ...secretLines(destination, moment),
+      ...secretLines(destinationJson(report, moment)),
     ],
   ];
 };

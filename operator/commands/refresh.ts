@@ -88,7 +88,6 @@ const outcomeText = (
 const isUnfinished = ({ outcome }: RefreshedPurchase): boolean =>
   outcome === "waiting" || outcome === "unanswered";
 
-/** A purchase's outcome, with what it is now and how its states have changed. */
 const rowOf = (
   application: Application,
   customer: StoredCustomer,

@@ -93,7 +93,6 @@ const CALLS = {
 type Calls = typeof CALLS;
 export type CallName = keyof Calls;
 export type CallInput<Name extends CallName> = z.input<Calls[Name]["input"]>;
-/** As the page reads it. */
 export type CallOutput<Name extends CallName> = AsJson<Awaited<ReturnType<Calls[Name]["run"]>>>;
 
 const isCall = (name: string): name is CallName => Object.hasOwn(CALLS, name);

@@ -45,7 +45,7 @@ interface OfApplication {
 }
 
 export const readApplication = async (session: Session, asked: OfApplication) => {
-  const application = await findApplication(session, asked.application);
+  const application = await findApplication(asked.application, session);
   const [report, credentials, destinations, audit] = await Promise.all([
     reportApplication(session, application),
     session.credentials.list(application.identifier),
@@ -88,7 +88,7 @@ export const readAccount = async (
 ) => {
   const { moment } = session;
   const account = readAccountIdentifier(asked.account);
-  const application = await findApplication(session, asked.application);
+  const application = await findApplication(asked.application, session);
   const report = await loadAccountReport(session, application, account, moment);
   const explained = explain(moment, report.customers, application);
   const page: Page = { number: asked.page, size: PURCHASES_ON_A_PAGE };
@@ -127,14 +127,14 @@ export const readCustomer = async (
   session: Session,
   asked: OfApplication & { readonly customer: string },
 ) => {
-  const application = await findApplication(session, asked.application);
+  const application = await findApplication(asked.application, session);
   const customer = await findReport(session, application, readCustomerIdentifier(asked.customer));
   return { ...customerReportJson(customer), moment: session.moment };
 };
 
 export const search = async (session: Session, asked: OfApplication & { readonly text: string }) => {
   const { customers: table, moment } = session;
-  const application = await findApplication(session, asked.application);
+  const application = await findApplication(asked.application, session);
   const account = accountIdentifier().safeParse(asked.text);
   const linked = account.success
     ? await table.findAccount(application.identifier, accountId(account.data))

@@ -69,14 +69,10 @@ const send = (
   response.end(body);
 };
 
-const sendText = (response: ServerResponse, status: number, sentence: string): void =>
-  send(response, status, "text/plain; charset=utf-8", `${sentence}\n`);
+const TEXT = "text/plain; charset=utf-8";
 
-const redirect = (
-  response: ServerResponse,
-  location: string,
-  headers: Readonly<Record<string, string>> = {},
-): void => send(response, 303, "text/plain; charset=utf-8", "", { Location: location, ...headers });
+const sendText = (response: ServerResponse, status: number, sentence: string): void =>
+  send(response, status, TEXT, `${sentence}\n`);
 
 const sendJson = (response: ServerResponse, status: number, body: unknown): void =>
   send(response, status, "application/json", jsonText(body));
@@ -95,14 +91,8 @@ const follow = (response: ServerResponse, lines: LiveLines): void => {
 };
 
 /** Serves the console at `/console`; returns false, without side effects, for other paths. */
-export const createConsole = (options: ConsoleOptions) => {
-  const { connection, effects, guard, sandbox, requests, log } = options;
-
-  const answerCall = async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    name: string,
-  ): Promise<void> => {
+export const createConsole = ({ connection, effects, guard, sandbox, requests, log }: ConsoleOptions) => {
+  const answerCall = async (request: IncomingMessage, response: ServerResponse, name: string) => {
     const text = await boundedText(request.iterator({ destroyOnReturn: false }), LARGEST_BODY);
     request.resume();
     const warnings: string[] = [];
@@ -118,19 +108,15 @@ export const createConsole = (options: ConsoleOptions) => {
     }
   };
 
-  const admit = (request: IncomingMessage, response: ServerResponse, token: string): void => {
+  const admit = (request: IncomingMessage, response: ServerResponse, token: string) => {
     const cookie = guard.admit(request, token);
     if (cookie === null) return sendText(response, 403, "This address was used, or is not known.");
     // Removes the token from the address bar and the browser's history.
-    return redirect(response, guard.pagePath, { "Set-Cookie": cookie });
+    return send(response, 303, TEXT, "", { Location: guard.pagePath, "Set-Cookie": cookie });
   };
 
-  /** Answers a request below the page's path. */
-  const answerPage = async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    name: string,
-  ): Promise<void> => {
+  /** @param name path below the page's */
+  const answerPage = async (request: IncomingMessage, response: ServerResponse, name: string) => {
     const { method } = request;
     if (name === `${API}requests` && method === "GET" && requests !== null) return follow(response, requests);
     if (name.startsWith(API))
@@ -150,7 +136,7 @@ export const createConsole = (options: ConsoleOptions) => {
     const refusal = guard.refusal(request);
     if (token !== null && path === CONSOLE_PATH && request.method === "GET") admit(request, response, token);
     else if (refusal !== null) sendText(response, 403, refusal);
-    else if (path === CONSOLE_PATH) redirect(response, guard.pagePath);
+    else if (path === CONSOLE_PATH) send(response, 303, TEXT, "", { Location: guard.pagePath });
     else if (!path.startsWith(guard.pagePath)) sendText(response, 404, "There is no such page.");
     else await answerPage(request, response, path.slice(guard.pagePath.length));
     return true;

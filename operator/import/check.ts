@@ -132,7 +132,7 @@ export const compareFiles = command({
     csv: CSV,
   },
   run: async ({ session, files, options }) => {
-    const application = await findApplication(session, options.application);
+    const application = await findApplication(options.application, session);
     const source = await openSource(files, options);
     if (!source.files.some(({ claimsAccess }) => claimsAccess))
       throw new OperatorError(

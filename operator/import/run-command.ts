@@ -166,7 +166,7 @@ export const runFiles = command({
   options: OPTIONS,
   run: async ({ session, files, options, progress: line, terminal }) => {
     const { dryRun: isDryRun, environment } = options;
-    const application = await findApplication(session, options.application);
+    const application = await findApplication(options.application, session);
     const decided = await readDecisions(options.decide);
     const source = limited(await openSource(files, options), environment, options.limit ?? Infinity);
     const places = pathsOf(files, options);

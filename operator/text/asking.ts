@@ -32,7 +32,6 @@ const capitalized = (text: string): string => text.charAt(0).toUpperCase() + tex
 export const notAskedText = (store: Store, because: NotAskedReason): string =>
   `${capitalized(STORE_NAMES[store])} is not asked: ${NOT_ASKED[because]}`;
 
-/** Why a queue is paused, since when and until when, in a sentence; empty: it is not. */
 export const pauseText = (
   store: Store,
   health: QueueHealth<PauseReason> | null,
