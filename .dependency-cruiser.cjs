@@ -40,7 +40,7 @@ module.exports = {
     // The types of a store's key and credential, which an application's configuration holds.
     only("lib/applications/", [
       "lib/stores/ios-store/app-store-server",
-      "lib/stores/android-store/credentials",
+      "lib/stores/android-store/publisher",
       "lib/entitlements/",
       "lib/contract/",
       SMALL,

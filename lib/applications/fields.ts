@@ -1,7 +1,7 @@
 import { ENVIRONMENTS, STORES, type Environment } from "../contract/schemas.ts";
 import { DAY, MINUTE } from "../duration.ts";
 import type { Period } from "../entitlements/time.ts";
-import type { AndroidStoreCredential } from "../stores/android-store/credentials.ts";
+import type { AndroidStoreCredential } from "../stores/android-store/publisher.ts";
 import type { AppStoreServerKey } from "../stores/ios-store/app-store-server.ts";
 
 /** A Pub/Sub push subscription, as its OIDC tokens name it. */

@@ -4,8 +4,12 @@ import type { AndroidStoreLinkRequest, LinkResponse } from "../contract/schemas.
 import { productKindOf, type Purchase } from "../entitlements/purchase.ts";
 import { endedLongAgo, isLongOver } from "../entitlements/next-ask.ts";
 import { accountId, type ApplicationId } from "../identifiers.ts";
-import { purchasesOfToken } from "../stores/android-store/purchase-token.ts";
-import { reportOf, selecting, type VerifiedPurchase } from "../stores/android-store/reading.ts";
+import {
+  purchasesOfToken,
+  reportOf,
+  selecting,
+  type VerifiedPurchase,
+} from "../stores/android-store/reading.ts";
 import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";
 import { buryRemains } from "./storing/fact-store.ts";
 import { presentLink } from "./customer-answers.ts";

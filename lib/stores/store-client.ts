@@ -4,7 +4,7 @@ import { createLoadingCache } from "../loading-cache.ts";
 import { within } from "../pause.ts";
 
 /** Time limits of a store's API, in milliseconds. */
-export interface StoreTiming {
+interface StoreTiming {
   /** One HTTP request, up to the end of its body. */
   readonly request: number;
   /** Pause before the one retry. */

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { oneTimeProductAnswer, subscriptionAnswer } from "../../lib/stores/android-store/answers.ts";
+import { oneTimeProductAnswer } from "../../lib/stores/android-store/one-time-product.ts";
+import { subscriptionAnswer } from "../../lib/stores/android-store/subscription.ts";
 import {
   appTransactionKind,
   renewalInfoKind,

@@ -10,7 +10,8 @@ import { sourceOf } from "../../customers/storing/store-android-store-purchase.t
 import { statedPurchases, type VerifiedFacts } from "../../customers/storing/verified-facts.ts";
 import type { PurchaseReference } from "../../entitlements/purchase.ts";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
-import type { AndroidOrder, AndroidOrders } from "../../stores/android-store/orders.ts";
+import type { AndroidOrders } from "../../stores/android-store/android-store.ts";
+import type { AndroidOrder } from "../../stores/android-store/answers.ts";
 import { provenPurchaseOf, selecting } from "../../stores/android-store/reading.ts";
 import { transactionNamesIn, type TransactionNames } from "../../stores/ios-store/payloads.ts";
 import { checkAppTransactionClaims } from "../../stores/ios-store/agreement.ts";

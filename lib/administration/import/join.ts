@@ -3,7 +3,7 @@ import { parseJson } from "../../bounded-text.ts";
 import { STORES, type Store } from "../../contract/schemas.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { AccountId } from "../../identifiers.ts";
-import { purchaseKeyOfToken } from "../../stores/android-store/purchase-token.ts";
+import { purchaseKeyOfToken } from "../../stores/android-store/reading.ts";
 import { type Claim, claimsAccessAt, sha256 } from "./claim.ts";
 
 /** States of a purchase by its store. */

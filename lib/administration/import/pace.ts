@@ -1,7 +1,10 @@
 import { HOUR, MINUTE, SECOND } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { AndroidPackage, AndroidStore } from "../../stores/android-store/android-store.ts";
-import type { AndroidOrders } from "../../stores/android-store/orders.ts";
+import type {
+  AndroidPackage,
+  AndroidStore,
+  AndroidOrders,
+} from "../../stores/android-store/android-store.ts";
 import type {
   AppStoreAnswer,
   AppStoreApp,

@@ -3,7 +3,7 @@ import type { Field, Fields, ValueOf, IosStoreNotifications } from "../../applic
 import { ALLOWS_NONE, checkDestinationUrl, type AllowsDestination } from "../../delivery/addresses.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../duration.ts";
 import { parsePeriod, type Period } from "../../entitlements/time.ts";
-import type { AndroidStoreCredential } from "../../stores/android-store/credentials.ts";
+import type { AndroidStoreCredential } from "../../stores/android-store/publisher.ts";
 import {
   readWorkloadIdentity,
   type TrustsOrigin,

@@ -13,7 +13,7 @@ import type { Change, ChangePlace, Told } from "../../telling/change.ts";
 import { type Asking, createAskings } from "./asking.ts";
 import type { FindOwnership } from "../acts/operations.ts";
 import { ENVIRONMENTS } from "../../contract/schemas.ts";
-import { purchaseKeyOfToken } from "../../stores/android-store/purchase-token.ts";
+import { purchaseKeyOfToken } from "../../stores/android-store/reading.ts";
 import { storeIdentifier } from "../../stores/ios-store/payloads.ts";
 
 type WaitingVersion = Pick<AccountDelivery & Delivery, "version" | "since" | "tries" | "nextTryAt">;

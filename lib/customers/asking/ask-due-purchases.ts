@@ -6,7 +6,7 @@ import type { Instant } from "../../entitlements/time.ts";
 import { failingOf, type Failing } from "../../queues/health.ts";
 import { eachAlone, turnOf, type Outcome, type Work } from "../../queues/work-off.ts";
 import { workOffApplications, type RunOfApplications } from "../../queues/work-off-all.ts";
-import { givenUpAt } from "../../stores/android-store/acknowledgement-deadline.ts";
+import { givenUpAt } from "../../stores/android-store/reading.ts";
 import {
   type DueAsk,
   type AskOutcome,

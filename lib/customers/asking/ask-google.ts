@@ -8,8 +8,7 @@ import type {
   VoidedPurchase,
   VoidedPurchasesAnswer,
 } from "../../stores/android-store/android-store.ts";
-import { purchasesOfToken } from "../../stores/android-store/purchase-token.ts";
-import { selecting, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
+import { purchasesOfToken, selecting, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
 import type { StoreFailure } from "../../stores/store-client.ts";
 import { androidStoreConfigurationOf } from "../application-of.ts";
 import {

@@ -9,8 +9,13 @@ import type {
   AndroidStoreAnswer,
 } from "../../stores/android-store/android-store.ts";
 import { isTransient } from "../../stores/android-store/failure.ts";
-import { purchaseKeyOfToken, purchasesOfToken } from "../../stores/android-store/purchase-token.ts";
-import { provenPurchaseOf, reportOf, type VerifiedPurchase } from "../../stores/android-store/reading.ts";
+import {
+  purchaseKeyOfToken,
+  purchasesOfToken,
+  provenPurchaseOf,
+  reportOf,
+  type VerifiedPurchase,
+} from "../../stores/android-store/reading.ts";
 import type { StoreFailure } from "../../stores/store-client.ts";
 import type { AskQueues, FactsOrigin } from "../asking/ask.ts";
 import type { AndroidStoreSource, KnownFacts } from "./records.ts";

@@ -2,11 +2,18 @@ import type { ProductKind } from "../../contract/schemas.ts";
 import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { malformedAnswer, unavailable, type StoreClientOptions } from "../store-client.ts";
-import { accountIn, productsIn, saysAcknowledged, voidedAnswer } from "./answers.ts";
-import type { AndroidStoreCredential } from "./credentials.ts";
+import {
+  accountIn,
+  ordersAnswer,
+  productsIn,
+  saysAcknowledged,
+  voidedAnswer,
+  type AndroidOrder,
+  type VoidedPage,
+} from "./answers.ts";
 import type { Failure } from "./failure.ts";
 import { readOneTimeProduct } from "./one-time-product.ts";
-import { createAndroidPublisher, type Call } from "./publisher.ts";
+import { createAndroidPublisher, type AndroidStoreCredential, type Call } from "./publisher.ts";
 import type { PendingAcknowledgement, VerifiedPurchase } from "./reading.ts";
 import { readSubscription } from "./subscription.ts";
 
@@ -29,30 +36,18 @@ export type AndroidStoreAnswer =
   ({ readonly outcome: "verified"; readonly accountEcho?: string } & VerifiedPurchase) | Failure;
 
 /** Outcome of an acknowledgement: after any failure it can be made again. */
-export type AcknowledgementAnswer = { readonly outcome: "acknowledged" } | Failure;
+type AcknowledgementAnswer = { readonly outcome: "acknowledged" } | Failure;
 
 /** Times at which the store recorded refunds, revocations and chargebacks: perhaps days after they happened. */
-export interface VoidedPeriod {
+interface VoidedPeriod {
   /** Within the last 30 days. */
   readonly from: Instant;
   readonly to: Instant;
 }
 
-export interface VoidedPurchase {
-  readonly purchaseToken: string;
-  /** Null: a part of a quantity is voided, or the time cannot be read. */
-  readonly fullyVoidedAt: Instant | null;
-}
+export type VoidedPurchase = VoidedPage["voided"][number];
 
-export type VoidedPurchasesAnswer =
-  | {
-      readonly outcome: "answered";
-      /** May contain duplicates. */
-      readonly voided: readonly VoidedPurchase[];
-      /** Token of the next page; null: this is the last one. */
-      readonly next: string | null;
-    }
-  | Failure;
+export type VoidedPurchasesAnswer = ({ readonly outcome: "answered" } & VoidedPage) | Failure;
 
 export interface AndroidStore {
   lookUp(androidPackage: AndroidPackage, request: AndroidPurchaseRequest): Promise<AndroidStoreAnswer>;
@@ -185,6 +180,40 @@ export const createAndroidStore = (options: StoreClientOptions): AndroidStore =>
       } catch {
         return unavailable(null);
       }
+    },
+  };
+};
+
+export interface AndroidOrders {
+  /**
+   * Orders by their identifiers: all of them, or `rejected` where the store does not know one.
+   *
+   * @param orderIdentifiers up to 1,000, each once
+   * @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders/batchget
+   */
+  find(
+    androidPackage: AndroidPackage,
+    orderIdentifiers: readonly string[],
+  ): Promise<{ readonly outcome: "answered"; readonly orders: readonly AndroidOrder[] } | Failure>;
+}
+
+/** Google documents that an unknown order fails the request, and not with which reason. */
+const isUnknown = ({ outcome, status }: Failure): boolean =>
+  outcome === "unavailable" && (status === 404 || status === 400);
+
+export const createAndroidOrders = (options: StoreClientOptions): AndroidOrders => {
+  const publisher = createAndroidPublisher(options);
+  return {
+    find: async ({ packageName, credential }, orderIdentifiers) => {
+      const result = await publisher.call(credential, ({ orders }, auth, limits) =>
+        orders.batchget({ packageName, orderIds: [...orderIdentifiers], auth }, limits),
+      );
+      if (result.outcome !== "answered")
+        return isUnknown(result)
+          ? { outcome: "rejected", status: result.status, reason: result.reason }
+          : result;
+      const { data: orders } = ordersAnswer().safeParse(result.body);
+      return orders === undefined ? malformedAnswer : { outcome: "answered", orders };
     },
   };
 };

@@ -1,17 +1,18 @@
 import * as z from "zod/mini";
+import type { ProductKind } from "../../contract/schemas.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import { lenient } from "../lenient.ts";
 
 /**
- * Schemas of the store's answers, with only the fields that are read. Unknown fields are ignored. An unknown state is
- * refused: its meaning for access cannot be guessed.
+ * Parts of the schemas of the store's answers, which have only the fields that are read. Unknown fields are ignored. An
+ * unknown state is refused: its meaning for access cannot be guessed.
  */
 
 /** RFC 3339, with up to nine fractional digits. */
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
-const timestamp = once(() =>
+export const timestamp = once(() =>
   z.pipe(
     z.string(),
     z.transform((text, context): Instant => {
@@ -24,7 +25,7 @@ const timestamp = once(() =>
 );
 
 /** Limits what is stored or becomes part of a key, far above what Google documents (64 for account ids). */
-const text = once(() =>
+export const text = once(() =>
   z.string().check(
     z.minLength(1),
     z.maxLength(256),
@@ -33,7 +34,7 @@ const text = once(() =>
 );
 
 /** Google omits unset fields; null and the empty string read the same. */
-const orNull = <Schema extends z.ZodMiniType>(schema: Schema) =>
+export const orNull = <Schema extends z.ZodMiniType>(schema: Schema) =>
   z.pipe(
     z.nullish(
       z.union([
@@ -46,73 +47,6 @@ const orNull = <Schema extends z.ZodMiniType>(schema: Schema) =>
     ),
     z.transform((value) => value ?? null),
   );
-
-export const SUBSCRIPTION_STATES = [
-  "SUBSCRIPTION_STATE_PENDING",
-  "SUBSCRIPTION_STATE_ACTIVE",
-  "SUBSCRIPTION_STATE_PAUSED",
-  "SUBSCRIPTION_STATE_IN_GRACE_PERIOD",
-  "SUBSCRIPTION_STATE_ON_HOLD",
-  "SUBSCRIPTION_STATE_CANCELED",
-  "SUBSCRIPTION_STATE_EXPIRED",
-  "SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED",
-  // The reference has no such state; the page on pending transactions of subscriptions names it where such a payment ran out.
-  "SUBSCRIPTION_STATE_PENDING_PURCHASE_EXPIRED",
-] as const;
-export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
-
-const subscriptionLine = once(() =>
-  z.object({
-    productId: text(),
-    expiryTime: orNull(timestamp()),
-    latestSuccessfulOrderId: orNull(z.string().check(z.minLength(1))),
-    offerDetails: orNull(z.object({ basePlanId: orNull(text()) })),
-    autoRenewingPlan: orNull(z.object({ autoRenewEnabled: orNull(z.boolean()) })),
-    prepaidPlan: orNull(z.object({})),
-    deferredItemReplacement: orNull(z.object({ productId: orNull(z.string()) })),
-    deferredItemRemoval: orNull(z.object({})),
-  }),
-);
-
-/** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#SubscriptionPurchaseV2 */
-export const subscriptionAnswer = once(() =>
-  z.object({
-    subscriptionState: z.enum(SUBSCRIPTION_STATES),
-    startTime: orNull(timestamp()),
-    lineItems: orNull(z.array(subscriptionLine())),
-    linkedPurchaseToken: orNull(z.string().check(z.minLength(1))),
-    acknowledgementState: orNull(z.string().check(z.minLength(1))),
-    outOfAppPurchaseContext: orNull(
-      z.object({ expiredPurchaseToken: orNull(z.string().check(z.minLength(1))) }),
-    ),
-    testPurchase: orNull(z.object({})),
-  }),
-);
-
-const oneTimeLine = once(() =>
-  z.object({
-    productId: text(),
-    productOfferDetails: orNull(
-      z.object({
-        purchaseOptionId: orNull(text()),
-        rentOfferDetails: orNull(z.object({})),
-        quantity: orNull(z.int()),
-        refundableQuantity: orNull(z.int()),
-      }),
-    ),
-  }),
-);
-
-/** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.productsv2#ProductPurchaseV2 */
-export const oneTimeProductAnswer = once(() =>
-  z.object({
-    purchaseStateContext: z.object({ purchaseState: z.enum(["PURCHASED", "CANCELLED", "PENDING"]) }),
-    purchaseCompletionTime: orNull(timestamp()),
-    productLineItem: z.array(oneTimeLine()).check(z.minLength(1)),
-    acknowledgementState: orNull(z.string().check(z.minLength(1))),
-    testPurchaseContext: orNull(z.object({})),
-  }),
-);
 
 /** A time in milliseconds; an unreadable one loses no purchase of the list. */
 const millisecondsOf = (text: unknown): Instant | null => {
@@ -137,15 +71,18 @@ export const voidedAnswer = once(() =>
       tokenPagination: z.nullish(z.object({ nextPageToken: z.nullish(z.string()) })),
     }),
     z.transform(({ voidedPurchases = [], tokenPagination }) => ({
+      /** May contain duplicates. */
       voided: voidedPurchases.map(({ purchaseToken, voidedTimeMillis, voidedQuantity }) => ({
         purchaseToken,
+        /** Null: a part of a quantity is voided, or the time cannot be read. */
         fullyVoidedAt: voidedQuantity === undefined ? millisecondsOf(voidedTimeMillis) : null,
       })),
-      // The last page may name an empty one.
+      /** Token of the next page; null: this is the last one, which may name an empty one. */
       next: tokenPagination?.nextPageToken || null,
     })),
   ),
 );
+export type VoidedPage = Readonly<z.output<ReturnType<typeof voidedAnswer>>>;
 
 /** Any other state, or none, says that the acknowledgement is due: one too many costs a request, one too few the purchase. */
 export const ACKNOWLEDGED = "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED";
@@ -179,17 +116,34 @@ export const accountIn = (body: unknown): string | null => {
   return echoes.find((echo) => echo) ?? null;
 };
 
+/** A payment, and the purchase that it is of. */
+export interface AndroidOrder {
+  readonly orderIdentifier: string;
+  readonly purchaseToken: string;
+  readonly productKind: ProductKind;
+}
+
 /** @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders#Order */
-export const ordersAnswer = once(() =>
-  z.object({
-    orders: z.optional(
-      z.array(
-        z.object({
-          orderId: z.string(),
-          purchaseToken: orNull(z.string()),
-          lineItems: orNull(z.array(z.object({ subscriptionDetails: orNull(z.object({})) }))),
-        }),
+export const ordersAnswer = /* @__PURE__ */ once(() =>
+  z.pipe(
+    z.object({
+      orders: z.optional(
+        z.array(
+          z.object({
+            orderId: z.string(),
+            purchaseToken: orNull(z.string()),
+            lineItems: orNull(z.array(z.object({ subscriptionDetails: orNull(z.object({})) }))),
+          }),
+        ),
       ),
+    }),
+    z.transform(({ orders = [] }) =>
+      orders.flatMap(({ orderId, purchaseToken, lineItems }): AndroidOrder[] => {
+        if (purchaseToken === null) return [];
+        const isSubscription = lineItems?.some((line) => line.subscriptionDetails !== null) ?? false;
+        const productKind = isSubscription ? "subscription" : "one_time_product";
+        return [{ orderIdentifier: orderId, purchaseToken, productKind }];
+      }),
     ),
-  }),
+  ),
 );

@@ -1,12 +1,11 @@
 import * as z from "zod/mini";
-import { LIMITS } from "../../contract/schemas.ts";
-import type { ProductKind } from "../../contract/schemas.ts";
+import { LIMITS, type ProductKind } from "../../contract/schemas.ts";
 import type { StoreRequest } from "../../contract/messages.ts";
 import { DAY } from "../../duration.ts";
 import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import { lenient } from "../lenient.ts";
-import { purchasesOfToken } from "./purchase-token.ts";
+import { purchasesOfToken } from "./reading.ts";
 
 /** A Real-time Developer Notification: a hint to ask the store about a purchase. Its type decides no fact, except `fullyVoidedAt`. */
 export interface AndroidStoreNotification {

@@ -1,9 +1,41 @@
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import { lineOrder, purchaseOf, type Line } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { pendingAcknowledgement } from "./acknowledgement-deadline.ts";
-import { ACKNOWLEDGED, oneTimeProductAnswer } from "./answers.ts";
-import { lineOf, purchaseReferenceOf, reportOf, type Question, type Reading } from "./reading.ts";
+import { once } from "../../once.ts";
+import { ACKNOWLEDGED, orNull, text, timestamp } from "./answers.ts";
+import {
+  lineOf,
+  pendingAcknowledgement,
+  purchaseReferenceOf,
+  reportOf,
+  type Question,
+  type Reading,
+} from "./reading.ts";
+
+const oneTimeLine = once(() =>
+  z.object({
+    productId: text(),
+    productOfferDetails: orNull(
+      z.object({
+        purchaseOptionId: orNull(text()),
+        rentOfferDetails: orNull(z.object({})),
+        quantity: orNull(z.int()),
+        refundableQuantity: orNull(z.int()),
+      }),
+    ),
+  }),
+);
+
+/** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.productsv2#ProductPurchaseV2 */
+export const oneTimeProductAnswer = once(() =>
+  z.object({
+    purchaseStateContext: z.object({ purchaseState: z.enum(["PURCHASED", "CANCELLED", "PENDING"]) }),
+    purchaseCompletionTime: orNull(timestamp()),
+    productLineItem: z.array(oneTimeLine()).check(z.minLength(1)),
+    acknowledgementState: orNull(z.string().check(z.minLength(1))),
+    testPurchaseContext: orNull(z.object({})),
+  }),
+);
 
 type Answer = z.output<ReturnType<typeof oneTimeProductAnswer>>;
 

@@ -1,17 +1,112 @@
-import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/index.js";
+import { createPrivateKey } from "node:crypto";
+import { androidpublisher_v3, auth } from "googleapis/build/src/apis/androidpublisher/index.js";
+import * as z from "zod/mini";
+import { parseJson } from "../../bounded-text.ts";
 import { MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
+import { once } from "../../once.ts";
 import { within } from "../../pause.ts";
-import { createStoreClient, STORE_TIMING, type StoreClientOptions } from "../store-client.ts";
 import {
-  loadCredential,
-  type AccessTokens,
-  type AndroidStoreCredential,
-  type LoadedCredential,
-  type TransportLimits,
-} from "./credentials.ts";
+  createStoreClient,
+  CredentialError,
+  credentialRejected,
+  readCredential,
+  STORE_TIMING,
+  type ReadSecret,
+  type StoreClientOptions,
+} from "../store-client.ts";
 import { failureOfCall, failureOfTokenExchange, malformedTokenAnswer, type Failure } from "./failure.ts";
-import { originOf } from "./workload-identity.ts";
+import { originOf, readWorkloadIdentity, type TrustsOrigin } from "./workload-identity.ts";
+
+/**
+ * Credential that reads a package's purchases: the name of a secret that holds service-account JSON, or an
+ * `external_account` JSON, which is not secret.
+ */
+export type AndroidStoreCredential =
+  { readonly secret: string } | { readonly workloadIdentity: Readonly<Record<string, unknown>> };
+
+/** Google's client that exchanges the operator's credential for access tokens and keeps them until they expire. */
+type AccessTokens = InstanceType<typeof auth.JWT> | InstanceType<typeof auth.AwsClient>;
+
+/** Limits of every request that Google's client makes on its own, by the client's option names. */
+interface TransportLimits {
+  readonly timeout: number;
+  readonly retryConfig: { readonly retry: 0 };
+  readonly fetchImplementation: typeof fetch;
+}
+
+const SCOPES = ["https://www.googleapis.com/auth/androidpublisher"];
+
+/** Fields read from service-account JSON; the others name addresses and projects. */
+const serviceAccount = once(() =>
+  z.object({
+    type: z.literal("service_account"),
+    client_email: z.string().check(z.minLength(1)),
+    private_key: z.string().check(z.minLength(1)),
+  }),
+);
+
+const serviceAccountTokens = (json: unknown, limits: TransportLimits): AccessTokens => {
+  try {
+    const { client_email: email, private_key: key } = serviceAccount().parse(json);
+    createPrivateKey(key);
+    return new auth.JWT({ email, key, scopes: SCOPES, transporterOptions: limits });
+  } catch {
+    throw new CredentialError(credentialRejected("secretIsNoServiceAccount"));
+  }
+};
+
+const property = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+
+/** Google's client exchanges tokens over a separate transport, without a timeout, with three retries and no option. */
+const limitTokenExchange = (tokens: AccessTokens, limits: TransportLimits): void => {
+  const transport = property(property(tokens, "stsCredential"), "transporter");
+  if (!(transport instanceof Object && "defaults" in transport))
+    throw new Error("google-auth-library no longer exchanges tokens over stsCredential.transporter");
+  transport.defaults = limits;
+};
+
+interface Loading {
+  readonly readSecret: ReadSecret;
+  readonly limits: TransportLimits;
+  readonly trustsOrigin: TrustsOrigin;
+}
+
+/** Rebuilds the identity, as `apply` did: the table might hold other fields, and is not trusted. */
+const externalAccountTokens = (json: unknown, { limits, trustsOrigin }: Loading): AccessTokens => {
+  const reading = readWorkloadIdentity(json, trustsOrigin);
+  if (reading.outcome === "invalid")
+    throw new CredentialError(credentialRejected("workloadIdentityIsNoExternalAccount"));
+  const tokens = new auth.AwsClient({ ...reading.identity, scopes: SCOPES, transporterOptions: limits });
+  limitTokenExchange(tokens, limits);
+  return tokens;
+};
+
+/** A credential's client, and the text of the secret that it was made of; empty: of none. */
+interface LoadedCredential {
+  readonly text: string;
+  readonly tokens: AccessTokens;
+}
+
+/** Loads a credential. What was loaded before is kept, with its access token, where the secret's text is the same. */
+export const loadCredential = async (
+  credential: AndroidStoreCredential,
+  before: LoadedCredential | null | undefined,
+  loading: Loading,
+): Promise<LoadedCredential> => {
+  if ("workloadIdentity" in credential)
+    return before ?? { text: "", tokens: externalAccountTokens(credential.workloadIdentity, loading) };
+  const text = await readCredential(loading.readSecret, credential.secret);
+  if (before?.text === text) return before;
+  const json = parseJson(text);
+  // A workload identity may be in a secret, to keep it out of the manifest.
+  const tokens =
+    property(json, "type") === "external_account"
+      ? externalAccountTokens(json, loading)
+      : serviceAccountTokens(json, loading.limits);
+  return { text, tokens };
+};
 
 /** A call of Google's client: `auth` goes into its parameters, `options` beside them. */
 export type Call = (
@@ -24,7 +119,7 @@ export type Call = (
   },
 ) => Promise<{ data: unknown }>;
 
-export type CallResult =
+type CallResult =
   /** `askedAt`: time of the request. The answer is at least as new; of two answers, the one requested later wins. */
   { readonly outcome: "answered"; readonly body: unknown; readonly askedAt: Instant } | Failure;
 

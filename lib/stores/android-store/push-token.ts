@@ -36,7 +36,7 @@ export interface ExpectedSender {
 }
 
 /** `unavailable`: Google's keys could not be loaded, so the push should be sent again. */
-export type PushTokenVerdict =
+type PushTokenVerdict =
   | { readonly outcome: "verified"; readonly claims: PushTokenClaims }
   | { readonly outcome: "rejected"; readonly reason: PushTokenRejection }
   | { readonly outcome: "unavailable" };

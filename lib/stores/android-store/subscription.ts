@@ -1,4 +1,4 @@
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import { DAY } from "../../duration.ts";
 import {
   isOverAt,
@@ -9,19 +9,20 @@ import {
   type Standing,
 } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { pendingAcknowledgement } from "./acknowledgement-deadline.ts";
-import { ACKNOWLEDGED, subscriptionAnswer, type SubscriptionState } from "./answers.ts";
-import { purchaseKeyOfToken } from "./purchase-token.ts";
+import { once } from "../../once.ts";
+import { ACKNOWLEDGED, orNull, text, timestamp } from "./answers.ts";
 import {
   lineOf,
+  pendingAcknowledgement,
+  purchaseKeyOfToken,
   purchaseReferenceOf,
   type PendingAcknowledgement,
   type Question,
   type Reading,
 } from "./reading.ts";
 
-/** Null: bought but not paid, so nothing is owned. */
-const STANDING: Record<SubscriptionState, Standing | null> = {
+/** By the states of a subscription. Null: bought but not paid, so nothing is owned. */
+const STANDING = {
   SUBSCRIPTION_STATE_PENDING: null,
   SUBSCRIPTION_STATE_ACTIVE: "entitled",
   SUBSCRIPTION_STATE_PAUSED: "paused",
@@ -30,8 +31,39 @@ const STANDING: Record<SubscriptionState, Standing | null> = {
   SUBSCRIPTION_STATE_CANCELED: "entitled",
   SUBSCRIPTION_STATE_EXPIRED: "expired",
   SUBSCRIPTION_STATE_PENDING_PURCHASE_CANCELED: null,
+  // The reference has no such state; the page on pending transactions of subscriptions names it where such a payment ran out.
   SUBSCRIPTION_STATE_PENDING_PURCHASE_EXPIRED: null,
-};
+} as const satisfies Record<string, Standing | null>;
+
+export type SubscriptionState = keyof typeof STANDING;
+
+const subscriptionLine = once(() =>
+  z.object({
+    productId: text(),
+    expiryTime: orNull(timestamp()),
+    latestSuccessfulOrderId: orNull(z.string().check(z.minLength(1))),
+    offerDetails: orNull(z.object({ basePlanId: orNull(text()) })),
+    autoRenewingPlan: orNull(z.object({ autoRenewEnabled: orNull(z.boolean()) })),
+    prepaidPlan: orNull(z.object({})),
+    deferredItemReplacement: orNull(z.object({ productId: orNull(z.string()) })),
+    deferredItemRemoval: orNull(z.object({})),
+  }),
+);
+
+/** @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2#SubscriptionPurchaseV2 */
+export const subscriptionAnswer = once(() =>
+  z.object({
+    subscriptionState: z.enum(Object.keys(STANDING) as SubscriptionState[]),
+    startTime: orNull(timestamp()),
+    lineItems: orNull(z.array(subscriptionLine())),
+    linkedPurchaseToken: orNull(z.string().check(z.minLength(1))),
+    acknowledgementState: orNull(z.string().check(z.minLength(1))),
+    outOfAppPurchaseContext: orNull(
+      z.object({ expiredPurchaseToken: orNull(z.string().check(z.minLength(1))) }),
+    ),
+    testPurchase: orNull(z.object({})),
+  }),
+);
 
 type Answer = z.output<ReturnType<typeof subscriptionAnswer>>;
 type Item = NonNullable<Answer["lineItems"]>[number];
@@ -171,7 +203,7 @@ export const readSubscription = (body: unknown, question: Question): Reading => 
   const { data: answer } = subscriptionAnswer().safeParse(body);
   if (answer === undefined) return null;
   const { purchaseToken, answeredAt } = question;
-  const standing = STANDING[answer.subscriptionState];
+  const standing: Standing | null = STANDING[answer.subscriptionState];
   const items = answer.lineItems ?? [];
   const owned = ownedOf(items, standing, answer.startTime);
   const isPaid = items.some(({ latestSuccessfulOrderId }) => latestSuccessfulOrderId !== null);

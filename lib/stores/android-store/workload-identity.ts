@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
 
 /** A problem in one field. The message continues a sentence that starts with the path, and never quotes the value. */
-export interface WorkloadIdentityProblem {
+interface WorkloadIdentityProblem {
   readonly path: readonly string[];
   readonly message: string;
 }
 
-export type WorkloadIdentityReading =
+type WorkloadIdentityReading =
   | { readonly outcome: "valid"; readonly identity: WorkloadIdentity }
   | { readonly outcome: "invalid"; readonly problems: readonly WorkloadIdentityProblem[] };
 

@@ -3,7 +3,7 @@ import { isOfThisPurchase } from "../../../lib/customers/storing/store-android-s
 import { DAY, MINUTE, SECOND } from "../../../lib/duration.ts";
 import { referenceText } from "../../../lib/entitlements/purchase.ts";
 import { customerId } from "../../../lib/identifiers.ts";
-import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/reading.ts";
 import type { Fault } from "../../../sandbox/android-store/publisher.ts";
 import { aGoogleError } from "../../../testing/support/stores/android-store.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";

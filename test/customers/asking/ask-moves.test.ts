@@ -1,5 +1,5 @@
 import { HOUR } from "../../../lib/duration.ts";
-import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/reading.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";
 import { fromApple, fromGoogle, queuedOf, recordedOf } from "../refreshing.ts";

@@ -1,4 +1,4 @@
-import { reportOf } from "../../../lib/stores/android-store/reading.ts";
+import { reportOf, purchaseKeyOfToken } from "../../../lib/stores/android-store/reading.ts";
 import type { AndroidStoreConfiguration } from "../../../lib/applications/application.ts";
 import { sweepAndroidStoreRefunds } from "../../../lib/customers/asking/ask-google.ts";
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
@@ -10,7 +10,6 @@ import type {
   VoidedPurchase,
   VoidedPurchasesAnswer,
 } from "../../../lib/stores/android-store/android-store.ts";
-import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
 import { createWatermarks } from "../../../lib/table/queues/notifications.ts";
 import { anApplication } from "../../../testing/support/application.ts";
 import { aCatalog, aLine, aProduct, aPurchase, NOW } from "../../../testing/support/stores/purchases.ts";

@@ -1,6 +1,6 @@
 import { v7 as uuid } from "uuid";
 import { createOperationTable } from "../../../lib/table/customers/operations.ts";
-import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/reading.ts";
 import { tellsIn } from "../../../operator/session.ts";
 import { aPurchase } from "../../../testing/support/stores/purchases.ts";
 import {

@@ -8,7 +8,7 @@ import type { Instant } from "../../../lib/entitlements/time.ts";
 import { afterFailure, HEALTHY } from "../../../lib/queues/health.ts";
 import type { AskSource } from "../../../lib/customers/storing/records.ts";
 import { applicationId, customerId } from "../../../lib/identifiers.ts";
-import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/reading.ts";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
 import { createAskQueues } from "../../../lib/table/queues/asks.ts";
 import { applied } from "../../../testing/support/application.ts";

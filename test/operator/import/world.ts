@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { v7 as uuid } from "uuid";
 import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
-import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/reading.ts";
 import { applicationId, purchaseKey } from "../../../lib/identifiers.ts";
 import { writeExport, type Format } from "../../../sandbox/exports/exports.ts";
 import type { Person, PlanOptions } from "../../../sandbox/exports/persons.ts";

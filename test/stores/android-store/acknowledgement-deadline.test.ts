@@ -1,6 +1,5 @@
 import type { PurchaseReference } from "../../../lib/entitlements/purchase.ts";
-import { pendingAcknowledgement } from "../../../lib/stores/android-store/acknowledgement-deadline.ts";
-import type { Question } from "../../../lib/stores/android-store/reading.ts";
+import { pendingAcknowledgement, type Question } from "../../../lib/stores/android-store/reading.ts";
 import { DAY, NOW, PACKAGE_NAME } from "../../../testing/support/stores/android-store.ts";
 import { aPurchase } from "../../../testing/support/stores/purchases.ts";
 

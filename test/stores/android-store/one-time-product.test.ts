@@ -1,6 +1,6 @@
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import { readOneTimeProduct } from "../../../lib/stores/android-store/one-time-product.ts";
-import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/reading.ts";
 import {
   aOneTimeAnswer,
   aOneTimeLine,

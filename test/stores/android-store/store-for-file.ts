@@ -1,5 +1,5 @@
 import type { StoreClientOptions } from "../../../lib/stores/store-client.ts";
-import type { AndroidStoreCredential } from "../../../lib/stores/android-store/credentials.ts";
+import type { AndroidStoreCredential } from "../../../lib/stores/android-store/publisher.ts";
 import {
   PACKAGE_NAME,
   startAndroidStore,

@@ -1,5 +1,5 @@
 import { isoTime } from "../../../lib/entitlements/time.ts";
-import { purchaseKeyOfToken } from "../../../lib/stores/android-store/purchase-token.ts";
+import { purchaseKeyOfToken } from "../../../lib/stores/android-store/reading.ts";
 import { DAY, NOW } from "../../../testing/support/stores/android-store.ts";
 import { aLine, aPurchase } from "../../../testing/support/stores/purchases.ts";
 import {

@@ -1,6 +1,6 @@
 import { DAY, HOUR } from "../../../../lib/duration.ts";
 import { isoTime } from "../../../../lib/entitlements/time.ts";
-import type { SubscriptionState } from "../../../../lib/stores/android-store/answers.ts";
+import type { SubscriptionState } from "../../../../lib/stores/android-store/subscription.ts";
 import { provenPurchaseOf, type VerifiedPurchase } from "../../../../lib/stores/android-store/reading.ts";
 import { readSubscription } from "../../../../lib/stores/android-store/subscription.ts";
 import { LEEWAY, type GoogleProduct } from "../catalog.ts";

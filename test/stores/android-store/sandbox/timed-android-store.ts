@@ -4,7 +4,7 @@ import { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/
 import * as z from "zod";
 import type { ProductKind } from "../../../../lib/contract/schemas.ts";
 import type { Instant } from "../../../../lib/entitlements/time.ts";
-import { loadCredential } from "../../../../lib/stores/android-store/credentials.ts";
+import { loadCredential } from "../../../../lib/stores/android-store/publisher.ts";
 import { originOf } from "../../../../lib/stores/android-store/workload-identity.ts";
 import {
   ONE_TIME_PRODUCT_NOTIFICATIONS,
