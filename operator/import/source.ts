@@ -46,8 +46,6 @@ export const READING = {
   ),
 };
 
-type Layout = { readonly kind: "csv"; readonly delimiter: string } | { readonly kind: "ndjson" };
-
 const renamed = (column: string, names: ColumnNames): string => names.get(column) ?? column;
 
 /** Bytes of a file that are read at once. A file's format is recognized by the first of them. */
@@ -97,7 +95,7 @@ const isRow = (value: unknown): value is Row =>
   typeof value === "object" && value !== null && Object.keys(value).length > 1;
 
 const csvRows = async function* (
-  file: string,
+  stream: Readable,
   delimiter: string,
   names: ColumnNames,
 ): AsyncGenerator<Row | null> {
@@ -116,44 +114,45 @@ const csvRows = async function* (
       return undefined;
     },
   });
-  const stream = await openFile(file);
   stream.on("error", (error) => parser.destroy(error));
   stream.pipe(parser);
-  try {
-    for await (const record of parser) {
-      for (; skipped > 0; skipped -= 1) yield null;
-      yield isRow(record) ? record : null;
-    }
+  for await (const record of parser) {
     for (; skipped > 0; skipped -= 1) yield null;
-  } finally {
-    stream.destroy();
+    yield isRow(record) ? record : null;
   }
+  for (; skipped > 0; skipped -= 1) yield null;
+};
+
+const objectIn = (line: string): object | null => {
+  const value = parseJson(line);
+  return typeof value === "object" && !Array.isArray(value) ? value : null;
 };
 
 const textOf = (value: unknown): string =>
   typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value);
 
-const objectIn = (line: string, names: ColumnNames): Row | null => {
-  const object = parseJson(line);
-  if (typeof object !== "object" || object === null || Array.isArray(object)) return null;
-  return Object.fromEntries(
-    Object.entries(object).map(([key, value]) => [renamed(key, names), textOf(value)]),
-  );
+const ndjsonRows = async function* (stream: Readable, names: ColumnNames): AsyncGenerator<Row | null> {
+  for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
+    if (line.trim() === "") continue;
+    const object = objectIn(withoutMark(line));
+    const fields = Object.entries(object ?? {}).map(([key, value]) => [renamed(key, names), textOf(value)]);
+    yield object === null ? null : Object.fromEntries(fields);
+  }
 };
 
-const ndjsonRows = async function* (file: string, names: ColumnNames): AsyncGenerator<Row | null> {
+/** The rows of a file, a bounded part at a time; null: it cannot be read. @param delimiter null: it is NDJSON */
+const rowsIn = async function* (
+  file: string,
+  delimiter: string | null,
+  names: ColumnNames,
+): AsyncGenerator<Row | null> {
   const stream = await openFile(file);
   try {
-    for await (const line of createInterface({ input: stream, crlfDelay: Infinity }))
-      if (line.trim() !== "") yield objectIn(withoutMark(line), names);
+    yield* delimiter === null ? ndjsonRows(stream, names) : csvRows(stream, delimiter, names);
   } finally {
     stream.destroy();
   }
 };
-
-/** The rows of a file, a bounded part at a time; null: it cannot be read. */
-const rowsIn = (file: string, layout: Layout, names: ColumnNames): AsyncGenerator<Row | null> =>
-  layout.kind === "ndjson" ? ndjsonRows(file, names) : csvRows(file, layout.delimiter, names);
 
 const DELIMITERS = [",", ";", "\t", "|"] as const;
 
@@ -172,21 +171,18 @@ const headerBy = (beginning: string, delimiter: string): readonly string[] => {
 };
 
 /** Keys of the first objects of an NDJSON file: an object leaves out what it has no value for. */
-const keysOf = (beginning: string): readonly string[] => {
-  const objects = beginning.split("\n").map(parseJson);
-  return [
-    ...new Set(objects.flatMap((one) => (typeof one === "object" && one !== null ? Object.keys(one) : []))),
-  ];
-};
+const keysOf = (beginning: string): readonly string[] => [
+  ...new Set(beginning.split("\n").flatMap((line) => Object.keys(objectIn(line) ?? {}))),
+];
 
 /** Recognizes a file by its beginning: the delimiter that gives the best header. Null: it is of no known format. */
 const recognize = (beginning: string, names: ColumnNames) => {
-  const headers: readonly (readonly [Layout, readonly string[]])[] = beginning.trimStart().startsWith("{")
-    ? [[{ kind: "ndjson" }, keysOf(beginning)]]
-    : DELIMITERS.map((delimiter) => [{ kind: "csv", delimiter }, headerBy(beginning, delimiter)]);
-  const known = headers.flatMap(([layout, header]) => {
+  const headers = beginning.trimStart().startsWith("{")
+    ? [{ delimiter: null, header: keysOf(beginning) }]
+    : DELIMITERS.map((delimiter) => ({ delimiter, header: headerBy(beginning, delimiter) }));
+  const known = headers.flatMap(({ delimiter, header }) => {
     const reading = readHeader(header.map((column) => renamed(column, names)));
-    return reading === null ? [] : [{ layout, ...reading }];
+    return reading === null ? [] : [{ delimiter, ...reading }];
   });
   return known.find(({ missing }) => missing.length === 0) ?? known[0] ?? null;
 };
@@ -198,15 +194,15 @@ const FORMATS =
 const openFormat = async (path: string, names: ColumnNames) => {
   const recognized = recognize(await beginningOf(path), names);
   if (recognized === null) throw new OperatorError(`The file ${path} is of no known format: ${FORMATS}.`);
-  const { layout, profile, missing } = recognized;
+  const { delimiter, profile, missing } = recognized;
   if (missing.length > 0)
     throw new OperatorError(`The file ${path} looks like ${profile.name}, and lacks: ${missing.join(", ")}.`);
-  return { path, name: basename(path), layout, profile };
+  return { path, name: basename(path), delimiter, profile };
 };
 
 /**
- * Loads Apple's reader of legacy receipts, of an app or of one transaction. It validates nothing, so the transaction id
- * that it finds is only a question for the App Store.
+ * Loads Apple's reader of legacy receipts, of an app or of one transaction. It validates nothing: the transaction id that
+ * it finds is only a question for the App Store.
  *
  * @see https://developer.apple.com/documentation/appstorereceipts
  */
@@ -255,9 +251,9 @@ export const openSource = async (
   const files = await Promise.all(paths.map(async (path) => openFormat(path, options.map)));
   const transactionOf = await loadReceiptReader();
   const rows = async function* (): AsyncGenerator<ImportRow> {
-    for (const [file, { path, layout, profile }] of files.entries()) {
+    for (const [file, { path, delimiter, profile }] of files.entries()) {
       let number = 0;
-      for await (const row of rowsIn(path, layout, options.map)) {
+      for await (const row of rowsIn(path, delimiter, options.map)) {
         number += 1;
         const reading =
           row === null ? UNREADABLE : withoutReceipts(profile.read(row, options.account), transactionOf);

@@ -133,6 +133,8 @@ export interface Person extends Joined<Person> {
   account: AccountId | null;
   /** Whether the files give the person to several accounts. */
   isDisputed: boolean;
+  /** Account that an operator has decided on; null: none. */
+  decided: AccountId | null;
   /** How the person was linked; null: not yet. */
   linked: Linked | null;
 }
@@ -176,7 +178,7 @@ export const personOf = ({ person }: Lineage): Person => endOf(person);
 const newLineage = (id: string): Lineage => ({
   id,
   into: null,
-  person: { into: null, account: null, isDisputed: false, linked: null },
+  person: { into: null, account: null, isDisputed: false, decided: null, linked: null },
   state: "unasked",
   isMapped: false,
   environment: "production",
@@ -265,15 +267,11 @@ export const keyOf = (claim: Claim, { key }: Lineage): string | null => {
   return lineageText(claim).slice(claim.store.length + 1);
 };
 
-export type Decisions = ReadonlyMap<Person, AccountId>;
-
-/** The accounts that an operator has decided on; purchases that no file names are left out. */
-export const decisionsOf = (join: Join, decided: ReadonlyMap<string, AccountId>): Decisions =>
-  new Map(
-    [...decided].flatMap(([purchase, account]) =>
-      STORES.flatMap((store) => {
-        const lineage = findLineage(join, idOfKey(store, purchase));
-        return lineage === undefined ? [] : [[personOf(lineage), account] as const];
-      }),
-    ),
-  );
+/** Takes an operator's decisions: accounts by purchases' keys. Purchases that no file names are left out. */
+export const decide = (join: Join, decided: ReadonlyMap<string, AccountId>): void => {
+  for (const [purchase, account] of decided)
+    for (const store of STORES) {
+      const lineage = findLineage(join, idOfKey(store, purchase));
+      if (lineage !== undefined) personOf(lineage).decided = account;
+    }
+};

@@ -79,8 +79,8 @@ export const echoOf = (
   return isNamed(echo) ? "contradicts" : "nobody";
 };
 
-const causeOfLink = (claim: Claim, lineage: Lineage, decided: AccountId | null): Cause | null => {
-  const { isDisputed, linked } = personOf(lineage);
+const causeOfLink = (claim: Claim, lineage: Lineage): Cause | null => {
+  const { isDisputed, decided, linked } = personOf(lineage);
   const { stored, state } = lineage;
   if (decided === null ? isDisputed : decided !== claim.account) return "two-accounts";
   if (linked === "elsewhere" || stored === "conflict") return "linked-elsewhere";
@@ -91,14 +91,9 @@ const causeOfLink = (claim: Claim, lineage: Lineage, decided: AccountId | null):
 };
 
 /** Why an account differs in a purchase; null: it agrees. */
-export const causeOf = (
-  claim: Claim,
-  lineage: Lineage,
-  echo: Echo,
-  decided: AccountId | null,
-): Cause | null => {
+export const causeOf = (claim: Claim, lineage: Lineage, echo: Echo): Cause | null => {
   const { state, isMapped, claimsAccess } = lineage;
-  const ofLink = causeOfLink(claim, lineage, decided);
+  const ofLink = causeOfLink(claim, lineage);
   if (ofLink !== null || state === "excluded") return ofLink;
   const isLost = state === "dropped" || state === "unknown";
   // What has ended for the other service too is no difference.
@@ -209,12 +204,11 @@ export const compareExport = async (
   await sideBySide(await readAccess(source, moment), AT_ONCE, async ([account, claimed]) => {
     const holdings = accountHoldings(await table.findAccount(application.identifier, account));
     const entitlements = entitlementsAt(moment, holdings, application);
-    const given = entitlements.some(({ active }) => active);
+    const best = entitlements.find(({ active }) => active) ?? entitlements[0];
     counts.accounts += 1;
-    if (given === claimed) counts.agree += 1;
+    if ((best?.active ?? false) === claimed) counts.agree += 1;
     else {
       counts[claimed ? "onlyThere" : "onlyHere"] += 1;
-      const best = entitlements.find(({ active }) => active) ?? entitlements[0];
       onDifference({ account, claimed, status: best?.status ?? null });
     }
   });

@@ -14,14 +14,13 @@ import { claimsOf, readRows, type Claim, type ImportSource } from "./claim.ts";
 import {
   applyEntry,
   countClaim,
-  decisionsOf,
+  decide,
   givesAccess,
   idOf,
   isNewest,
   lineageOf,
   noteClaim,
   personOf,
-  type Decisions,
   type Join,
   type JournalEntry,
   type Lineage,
@@ -154,15 +153,11 @@ const askStore = async (run: ImportRun, store: Store, answers: Answers): Promise
   });
 };
 
-const linkPerson = async (
-  { join, storing, record }: ImportRun,
-  decisions: Decisions,
-  claim: Claim,
-): Promise<void> => {
+const linkPerson = async ({ join, storing, record }: ImportRun, claim: Claim): Promise<void> => {
   const lineage = lineageOf(join, claim);
   const { stored, environment, key } = lineage;
   const person = personOf(lineage);
-  const account = decisions.get(person) ?? (person.isDisputed ? null : claim.account);
+  const account = person.decided ?? (person.isDisputed ? null : claim.account);
   if (account === null || person.linked !== null || stored !== "stored" || key === null) return;
   const reference = { store: claim.store, environment, key: purchaseKey(key) };
   const linked = await storing.link(reference, account);
@@ -171,7 +166,7 @@ const linkPerson = async (
   applyEntry(join, entry);
 };
 
-const linkAll = async (run: ImportRun, decisions: Decisions, all: number): Promise<void> => {
+const linkAll = async (run: ImportRun, all: number): Promise<void> => {
   let done = 0;
   const turns = createTurns<Person>();
   await sideBySide(claimsOf(run.source), run.atOnce, async ({ claim }) => {
@@ -179,11 +174,11 @@ const linkAll = async (run: ImportRun, decisions: Decisions, all: number): Promi
     run.progress({ phase: "linking", done, all, differences: 0 });
     if (!isNewest(run.join, claim)) return;
     const person = personOf(lineageOf(run.join, claim));
-    await turns(person, async () => linkPerson(run, decisions, claim));
+    await turns(person, async () => linkPerson(run, claim));
   });
 };
 
-const compareAll = async (run: ImportRun, decisions: Decisions, tally: Tally) => {
+const compareAll = async (run: ImportRun, tally: Tally) => {
   const { join } = run;
   const echoes: Record<Echo, number> = { confirms: 0, contradicts: 0, nobody: 0, none: 0 };
   /** `anonymous`: stored, and nobody's until the first link claims them. */
@@ -201,11 +196,10 @@ const compareAll = async (run: ImportRun, decisions: Decisions, tally: Tally) =>
       if (givesAccess(lineage.state)) counts.anonymousWithAccess += 1;
       continue;
     }
-    const person = personOf(lineage);
     const echo = echoOf(claim, lineage, tally.isNamed);
-    const cause = causeOf(claim, lineage, echo, decisions.get(person) ?? null);
+    const cause = causeOf(claim, lineage, echo);
     echoes[echo] += 1;
-    if (person.linked === "linked") counts.linked += 1;
+    if (personOf(lineage).linked === "linked") counts.linked += 1;
     tally.count(claim.account, lineage, cause);
     if (cause !== null) run.onDifference({ ...placed, cause, lineage });
   }
@@ -226,9 +220,9 @@ export const runImport = async (run: ImportRun, all: number) => {
     if (claim.account !== null) tally.name(claim.account);
     countClaim(run.join, claim, moment);
   });
-  const decisions = decisionsOf(run.join, run.decided);
-  await linkAll(run, decisions, all);
-  const compared = await compareAll(run, decisions, tally);
+  decide(run.join, run.decided);
+  await linkAll(run, all);
+  const compared = await compareAll(run, tally);
   return { ...rows, ...compared, ...tally.summed() };
 };
 export type ImportReport = Awaited<ReturnType<typeof runImport>>;

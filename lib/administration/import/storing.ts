@@ -8,7 +8,6 @@ import {
 } from "../../customers/storing/store-android-store-purchase.ts";
 import { storeFacts } from "../../customers/storing/store-facts.ts";
 import { statedPurchases, type VerifiedFacts } from "../../customers/storing/verified-facts.ts";
-import { catalogOf } from "../../entitlements/catalog.ts";
 import { entitlementsAt } from "../../entitlements/entitlements.ts";
 import { joinAll } from "../../entitlements/join.ts";
 import {
@@ -32,10 +31,12 @@ const BY_STATUS = {
   revoked: "refunded",
 } as const satisfies Record<string, State>;
 
-/** Terms under which every product of the purchases grants one entitlement, mapped or not. */
-const mappingAll = (purchases: readonly Purchase[], { catalog, renewalLeeway }: Terms): Terms => {
-  const products = purchases.flatMap(({ store, lines }) =>
-    lines.map((line) => ({
+/** The terms, with every product granting one entitlement, mapped or not. */
+const mappingAll = ({ catalog, renewalLeeway }: Terms): Terms => ({
+  renewalLeeway,
+  catalog: {
+    ...catalog,
+    productOf: (store, line) => ({
       basePlanIdentifier: null,
       purchaseOptionIdentifier: null,
       accessDuration: null,
@@ -43,10 +44,9 @@ const mappingAll = (purchases: readonly Purchase[], { catalog, renewalLeeway }: 
       store,
       productIdentifier: line.productIdentifier,
       grants: ["access"],
-    })),
-  );
-  return { renewalLeeway, catalog: catalogOf(new Map(), products) };
-};
+    }),
+  },
+});
 
 /** A purchase's state by the rules of the service's answers, and whether the catalog maps any of its products. */
 export const verdictOf = (
@@ -60,7 +60,7 @@ export const verdictOf = (
   );
   const nobody = { customerIdentifier: customerId(""), assertedBy: null };
   const holdings = purchases.map((purchase) => ({ ...nobody, purchase }));
-  const [entitlement] = entitlementsAt(moment, holdings, mappingAll(purchases, terms));
+  const [entitlement] = entitlementsAt(moment, holdings, mappingAll(terms));
   return { state: entitlement === undefined ? "pending" : BY_STATUS[entitlement.status], isMapped };
 };
 
