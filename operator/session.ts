@@ -15,8 +15,10 @@ import {
 import { createAuditTable } from "../lib/table/applications/audit.ts";
 import { createCredentialTable } from "../lib/table/applications/credentials.ts";
 import { createCustomerTable } from "../lib/table/customers/customers.ts";
-import { createFindOwnership, createOperationTable } from "../lib/table/customers/operations.ts";
-import { bury, writeCustomerChange } from "../lib/table/customers/write-customer-change.ts";
+import { createOperationTable } from "../lib/table/customers/operations.ts";
+import { createFindOwnership } from "../lib/table/customers/owned-items.ts";
+import { writeCustomerChange } from "../lib/table/customers/customer-change.ts";
+import { bury } from "../lib/table/customers/owned-items.ts";
 import type { Table } from "../lib/table/dynamodb/table.ts";
 import { createAskQueues } from "../lib/table/queues/asks.ts";
 import { createNotificationTimes, createWatermarks } from "../lib/table/queues/notifications.ts";

@@ -8,7 +8,8 @@ import { observedCustomerTable, observedWrite, type Observer } from "../observab
 import type { Bury, CustomerChange, FactStore } from "../../lib/customers/storing/fact-store.ts";
 import { customerId } from "../../lib/identifiers.ts";
 import { pause } from "../../lib/pause.ts";
-import { bury, writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
+import { writeCustomerChange } from "../../lib/table/customers/customer-change.ts";
+import { bury } from "../../lib/table/customers/owned-items.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import type { AccountReading } from "../../lib/customers/customer-answers.ts";
 import type { AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";

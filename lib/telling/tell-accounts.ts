@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Application } from "../applications/application.ts";
+import { partsWithin } from "../chunks.ts";
 import type { CustomerEntitlement } from "../contract/schemas.ts";
 import type { CustomerTable } from "../customers/storing/fact-store.ts";
 import { accountHoldings, type AccountCustomer } from "../customers/storing/records.ts";
@@ -38,6 +39,8 @@ const CUSTOMERS_AT_ONCE = 30;
 /** Items and bytes of one transaction, with a reserve below DynamoDB's 100 and 4 MB. */
 const ITEMS_PER_TRANSACTION = 99;
 const BYTES_PER_TRANSACTION = 3_000_000;
+/** Bytes of an item beside a change's data. */
+const BYTES_PER_ITEM = 1000;
 
 const customersOf = ({ customers }: Seen): readonly CustomerId[] => customers.map(({ customer }) => customer);
 
@@ -183,27 +186,6 @@ const tellingOf = (
   };
 };
 
-const inTransactions = (
-  { changes }: TellingStep,
-  { destinations }: Application,
-  tellings: readonly AccountTelling[],
-): readonly (readonly AccountTelling[])[] => {
-  const parts: AccountTelling[][] = [];
-  let [items, bytes] = [Infinity, Infinity];
-  for (const telling of tellings) {
-    const more = changes.itemsOf(telling, destinations);
-    const size = Buffer.byteLength(JSON.stringify(telling.data)) + 1000 * more;
-    if (items + more > ITEMS_PER_TRANSACTION || bytes + size > BYTES_PER_TRANSACTION) {
-      parts.push([]);
-      [items, bytes] = [0, 0];
-    }
-    items += more;
-    bytes += size;
-    parts.at(-1)?.push(telling);
-  }
-  return parts;
-};
-
 /**
  * Tells accounts that may have changed. A loss is told before the gain by another account: no follower of the changes
  * sees a purchase entitle two.
@@ -231,7 +213,12 @@ export const tellAccounts = async (
     .toSorted((a, b) => compare(b.loses, a.loses))
     .map(({ telling }) => telling);
   let after = turn;
-  for (const accounts of inTransactions(step, application, tellings)) {
+  const weightsOf = (telling: AccountTelling): readonly number[] => {
+    const items = changes.itemsOf(telling, destinations);
+    return [items, Buffer.byteLength(JSON.stringify(telling.data)) + BYTES_PER_ITEM * items];
+  };
+  const limits = [ITEMS_PER_TRANSACTION, BYTES_PER_TRANSACTION];
+  for (const accounts of partsWithin(tellings, limits, weightsOf)) {
     const telling = { turn: after, toldAt, accounts, destinations };
     if ((await changes.write(identifier, telling)) === "conflict") return { outcome: "again", turn: after };
     const versions = accounts.filter(({ data }) => data !== null).length;

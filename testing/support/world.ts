@@ -28,7 +28,8 @@ import {
 } from "../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { accountId, customerId, type ApplicationId } from "../../lib/identifiers.ts";
-import { bury, writeCustomerChange } from "../../lib/table/customers/write-customer-change.ts";
+import { writeCustomerChange } from "../../lib/table/customers/customer-change.ts";
+import { bury } from "../../lib/table/customers/owned-items.ts";
 import { createChangeTable } from "../../lib/table/telling/changes.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";

@@ -1,12 +1,23 @@
+import * as z from "zod/mini";
+import type { Environment } from "../../contract/schemas.ts";
 import type { CustomerChange } from "../../customers/storing/fact-store.ts";
 import type { Link, StoredCustomer } from "../../customers/storing/records.ts";
 import type { AccountId, ApplicationId } from "../../identifiers.ts";
 import { countsEnd, countsRemain, hasRoom } from "../dynamodb/conditions.ts";
-import { accountClaimsItem, claimsCounter, type ClaimsCounter } from "./items.ts";
-import { keys } from "../keys.ts";
 import { readItem } from "../dynamodb/reads.ts";
+import * as shape from "../dynamodb/shapes.ts";
 import type { Table } from "../dynamodb/table.ts";
 import { deletion, update, type Write } from "../dynamodb/writes.ts";
+import { keys } from "../keys.ts";
+
+/** Customers linked to an account by clients' claims alone, by {@link claimsCounter}; absent: none. */
+export const accountClaimsItem = () =>
+  z.object({ production: shape.optional(shape.integer(), 0), other: shape.optional(shape.integer(), 0) });
+export type ClaimsCounter = "production" | "other";
+
+/** Test purchases are free, so they must not use up the places of paid ones. */
+export const claimsCounter = (environment: Environment): ClaimsCounter =>
+  environment === "production" ? "production" : "other";
 
 /** Places that a change takes in an account's claims counter; negative: it gives them back. */
 interface ClaimsDifference {
@@ -16,9 +27,7 @@ interface ClaimsDifference {
 }
 
 /** The claims counter that a customer's link counts in; null without a link, or for a credential's. */
-export const claimOf = (
-  customer: { link: Link | null; environment: StoredCustomer["environment"] } | null,
-) =>
+const claimOf = (customer: { link: Link | null; environment: StoredCustomer["environment"] } | null) =>
   customer?.link?.assertedBy === "client"
     ? { account: customer.link.account, counter: claimsCounter(customer.environment) }
     : null;
@@ -28,7 +37,7 @@ export const claimsDifferences = ({
   before,
   absorbed,
   after,
-}: CustomerChange): readonly ClaimsDifference[] => {
+}: Pick<CustomerChange, "before" | "absorbed" | "after">): readonly ClaimsDifference[] => {
   const differences = new Map<string, ClaimsDifference>();
   const count = (claim: ReturnType<typeof claimOf>, by: number): void => {
     if (claim === null) return;

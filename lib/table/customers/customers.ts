@@ -1,22 +1,15 @@
-import { chunks } from "../../chunks.ts";
-import type { AccountCustomer, FoundCustomers, StoredCustomer } from "../../customers/storing/records.ts";
+import { chunks, partsWithin } from "../../chunks.ts";
 import type { CustomerTable } from "../../customers/storing/fact-store.ts";
+import type { AccountCustomer, FoundCustomers, StoredCustomer } from "../../customers/storing/records.ts";
 import { referenceText } from "../../entitlements/purchase.ts";
 import type { ApplicationId, CustomerId } from "../../identifiers.ts";
 import { pause as briefly } from "../../pause.ts";
-import { keys, keyText, partitions, prefixes } from "../keys.ts";
 import { eachKeyOnce, queryItems, readItems, readTogether, readUnparsed } from "../dynamodb/reads.ts";
 import { keyIn, parseItem, parseItems, type Item, type Table } from "../dynamodb/table.ts";
 import { ITEMS_PER_TRANSACTION } from "../dynamodb/writes.ts";
-import {
-  accountClaimsItem,
-  accountCustomerItem,
-  claimsCounter,
-  customerItem,
-  identityItem,
-  purchaseItem,
-  tombstoneItem,
-} from "./items.ts";
+import { keys, keyText, partitions, prefixes } from "../keys.ts";
+import { accountClaimsItem, claimsCounter } from "./claims.ts";
+import { accountCustomerItem, customerItem, identityItem, purchaseItem, tombstoneItem } from "./items.ts";
 
 /** Customers of an account, without those that another has absorbed. */
 const accountCustomers = (items: readonly Item[]): readonly AccountCustomer[] => {
@@ -36,21 +29,6 @@ const MERGE_ATTEMPTS = 5;
 
 /** A transaction reads at most 4 MB. Items are smaller than their customers as JSON. */
 const BYTES_PER_TRANSACTION = 3_000_000;
-
-const inTransactions = (customers: readonly StoredCustomer[]): readonly (readonly StoredCustomer[])[] => {
-  const groups: StoredCustomer[][] = [];
-  let bytes = Infinity;
-  for (const customer of customers) {
-    const size = Buffer.byteLength(JSON.stringify(customer));
-    bytes += size;
-    if (bytes > BYTES_PER_TRANSACTION || groups.at(-1)?.length === ITEMS_PER_TRANSACTION) {
-      groups.push([]);
-      bytes = size;
-    }
-    groups.at(-1)?.push(customer);
-  }
-  return groups;
-};
 
 const isBehind = (
   { survivorVersion }: StoredCustomer,
@@ -141,7 +119,9 @@ export const createCustomerTable = (table: Table): CustomerTable => {
     },
 
     areUnchanged: async (application, customers, { identities, purchases }) => {
-      const asRead = inTransactions(customers).map((some) =>
+      const limits = [ITEMS_PER_TRANSACTION, BYTES_PER_TRANSACTION];
+      const bytesOf = (customer: StoredCustomer) => Buffer.byteLength(JSON.stringify(customer));
+      const asRead = partsWithin(customers, limits, (one) => [1, bytesOf(one)]).map((some) =>
         some.map(({ identifier, version }) => ({
           key: keys.customer(application, identifier),
           isAsRead: (item: Item | undefined) => item?.["version"] === version,

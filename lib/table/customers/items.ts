@@ -1,11 +1,5 @@
 import * as z from "zod/mini";
-import {
-  ASSERTED_BY,
-  ENVIRONMENTS,
-  PRODUCT_KINDS,
-  STORES,
-  type Environment,
-} from "../../contract/schemas.ts";
+import { ASSERTED_BY, ENVIRONMENTS, STORES } from "../../contract/schemas.ts";
 import type { StoredCustomer, StoredPurchase } from "../../customers/storing/records.ts";
 import { ASK_REASONS } from "../../entitlements/next-ask.ts";
 import { NATURES, STANDINGS, type Line, type Purchase } from "../../entitlements/purchase.ts";
@@ -59,9 +53,9 @@ export const renewalCodec: Codec<Renewal> = positional({
   status: nullable(positional({ isInGrace: boolean, periodEndsAt: nullable(integer), signedAt: integer })),
 });
 
-const storedPurchaseKey = () => shape.branded<PurchaseKey>(shape.text());
+export const storedPurchaseKey = () => shape.branded<PurchaseKey>(shape.text());
 
-const acknowledgement = () => z.object({ dueSince: shape.integer(), deadline: shape.integer() });
+export const acknowledgement = () => z.object({ dueSince: shape.integer(), deadline: shape.integer() });
 
 export const purchaseItem = () =>
   shape.mapped(
@@ -103,25 +97,6 @@ export const purchaseItem = () =>
       bundleOrPackage: bundleOrPackage ?? null,
     }),
   );
-
-/** A question in its queue. Android's hold the purchase token, until the store drops the purchase. */
-export const askItem = () =>
-  z.object({
-    environment: shape.environment(),
-    key: storedPurchaseKey(),
-    dueAt: shape.integer(),
-    because: z.enum(ASK_REASONS),
-    source: z.discriminatedUnion("store", [
-      z.object({
-        store: z.literal("android-store"),
-        packageName: shape.text(),
-        purchaseToken: shape.text(),
-        productKind: z.enum(PRODUCT_KINDS),
-      }),
-      z.object({ store: z.literal("ios-store"), bundleIdentifier: shape.text() }),
-    ]),
-    acknowledgement: z.optional(acknowledgement()),
-  });
 
 export const identityItem = () =>
   z.object({
@@ -186,15 +161,6 @@ export const accountCustomerItem = () =>
     assertedBy: assertedBy(),
     absorbed: customers(),
   });
-
-/** Customers linked to an account by clients' claims alone, by {@link claimsCounter}; absent: none. */
-export const accountClaimsItem = () =>
-  z.object({ production: shape.optional(shape.integer(), 0), other: shape.optional(shape.integer(), 0) });
-export type ClaimsCounter = "production" | "other";
-
-/** Test purchases are free, so they must not use up the places of paid ones. */
-export const claimsCounter = (environment: Environment): ClaimsCounter =>
-  environment === "production" ? "production" : "other";
 
 export const transferItem = () =>
   z.object({

@@ -1,26 +1,20 @@
 import { paginateScan } from "@aws-sdk/lib-dynamodb";
 import * as z from "zod/mini";
-import {
-  operatorChange,
-  type FindOwnership,
-  type OperationTable,
-  type Ownership,
-} from "../../administration/acts/operations.ts";
+import { operatorChange, type OperationTable } from "../../administration/acts/operations.ts";
 import { chunks } from "../../chunks.ts";
 import type { StoredCustomer } from "../../customers/storing/records.ts";
 import { customerId, type ApplicationId } from "../../identifiers.ts";
-import { compare } from "../../order.ts";
 import { auditWrites } from "../applications/audit.ts";
 import { versionUnchanged } from "../dynamodb/conditions.ts";
-import { queryItems, readUnparsed } from "../dynamodb/reads.ts";
+import { queryItems } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
-import { keyIn, knownItems, parseItems, type Item, type Table } from "../dynamodb/table.ts";
+import { knownItems, parseItems, type Table } from "../dynamodb/table.ts";
 import { deletion, ITEMS_PER_TRANSACTION, transact, type Write } from "../dynamodb/writes.ts";
-import { identityOfKey, keys, keyText, partitions, TABLE } from "../keys.ts";
+import { keys, partitions } from "../keys.ts";
 import { lookWrite } from "../telling/change-items.ts";
-import { claimOf, claimsWrite, countsThatEnd } from "./claims.ts";
-import { customerItem, purchaseItem, transferItem } from "./items.ts";
-import { absorbedDeletions, writeCustomerChange } from "./write-customer-change.ts";
+import { claimsDifferences, claimsWrite, countsThatEnd } from "./claims.ts";
+import { absorbedDeletions, writeCustomerChange } from "./customer-change.ts";
+import { transferItem } from "./items.ts";
 
 const scannedCustomer = () =>
   z.object({ customer: shape.customer(), link: z.nullable(z.object({ account: shape.account() })) });
@@ -34,8 +28,7 @@ export const createOperationTable = (
   const leaveAccount = async (application: ApplicationId, customer: StoredCustomer): Promise<Write[]> => {
     const { identifier, link } = customer;
     if (link === null) return [];
-    const claim = claimOf(customer);
-    const given = claim === null ? [] : [{ ...claim, by: -1 }];
+    const given = claimsDifferences({ before: customer, absorbed: [], after: { ...customer, link: null } });
     const ending = await countsThatEnd(table, application, given);
     return [
       deletion(keys.accountCustomer(application, link.account, identifier)),
@@ -105,37 +98,4 @@ export const createOperationTable = (
       }
     },
   };
-};
-
-/** Implements {@link FindOwnership}, with one read per hundred items. */
-export const createFindOwnership = (table: Table): FindOwnership => {
-  const findOwnership: FindOwnership = async (application, customer) => {
-    const owner = partitions.customer(application, customer);
-    // The index defines no order.
-    const owned = (await queryItems(table, { pk: owner, isOwner: true }))
-      .map(keyIn)
-      .toSorted((a, b) => compare(a.pk, b.pk));
-    // The index may lag: an item may be gone or have another owner by now, so the item itself decides.
-    const found = await readUnparsed(table, owned);
-    const read = found.filter((item): item is Item => item?.[TABLE.ownerAttribute] === owner);
-    const of = (kind: string): Item[] => read.filter(({ sk }) => sk === kind);
-    const own: Ownership = {
-      purchases: parseItems(purchaseItem, of("PURCHASE")),
-      aliases: parseItems(customerItem, of("CUSTOMER")),
-      identities: of("IDENTITY").map((item) => {
-        const key = keyIn(item);
-        return { item: keyText(key), customer, identity: identityOfKey(key) };
-      }),
-    };
-    const beneath = await Promise.all(
-      own.aliases.map(({ identifier }) => findOwnership(application, identifier)),
-    );
-    const all = [own, ...beneath];
-    return {
-      purchases: all.flatMap(({ purchases }) => purchases),
-      aliases: all.flatMap(({ aliases }) => aliases),
-      identities: all.flatMap(({ identities }) => identities),
-    };
-  };
-  return findOwnership;
 };

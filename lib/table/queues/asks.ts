@@ -1,18 +1,39 @@
 import * as z from "zod/mini";
-import { PAUSE_REASONS, type AskQueues, KEPT_AFTER_DUE, type DueAsk } from "../../customers/asking/ask.ts";
-import { bundleOrPackageOf } from "../../customers/storing/records.ts";
+import { PRODUCT_KINDS } from "../../contract/schemas.ts";
 import type { StoreInEnvironment } from "../../customers/application-of.ts";
-import type { NextAsk } from "../../entitlements/next-ask.ts";
+import { KEPT_AFTER_DUE, PAUSE_REASONS, type AskQueues, type DueAsk } from "../../customers/asking/ask.ts";
+import { bundleOrPackageOf } from "../../customers/storing/records.ts";
+import { ASK_REASONS, type NextAsk } from "../../entitlements/next-ask.ts";
 import type { PurchaseReference } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId } from "../../identifiers.ts";
-import { askItem } from "../customers/items.ts";
+import { acknowledgement, storedPurchaseKey } from "../customers/items.ts";
 import { askUnchanged, revisionUnchanged, type Condition } from "../dynamodb/conditions.ts";
 import { firstKnownItems, readItem } from "../dynamodb/reads.ts";
+import * as shape from "../dynamodb/shapes.ts";
 import { expiry, type Attributes, type Table } from "../dynamodb/table.ts";
 import { deletion, put, transact, update, type Write } from "../dynamodb/writes.ts";
 import { keys, partitions, sortKeys } from "../keys.ts";
 import { createLeasedQueues } from "./lease.ts";
+
+/** A question in its queue. Android's hold the purchase token, until the store drops the purchase. */
+export const askItem = () =>
+  z.object({
+    environment: shape.environment(),
+    key: storedPurchaseKey(),
+    dueAt: shape.integer(),
+    because: z.enum(ASK_REASONS),
+    source: z.discriminatedUnion("store", [
+      z.object({
+        store: z.literal("android-store"),
+        packageName: shape.text(),
+        purchaseToken: shape.text(),
+        productKind: z.enum(PRODUCT_KINDS),
+      }),
+      z.object({ store: z.literal("ios-store"), bundleIdentifier: shape.text() }),
+    ]),
+    acknowledgement: z.optional(acknowledgement()),
+  });
 
 const queueOf = (
   application: ApplicationId,

@@ -3,7 +3,7 @@ import { eraseCustomer } from "../../../lib/administration/acts/operations.ts";
 import { ERASURE_BLOCKS_MILLISECONDS } from "../../../lib/customers/storing/fact-store.ts";
 import { customerId } from "../../../lib/identifiers.ts";
 import { purchaseKeyOfToken } from "../../../lib/stores/android-store/reading.ts";
-import { bury } from "../../../lib/table/customers/write-customer-change.ts";
+import { bury } from "../../../lib/table/customers/owned-items.ts";
 import { operationsOn } from "../../../operator/session.ts";
 import { anAcknowledgement, DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";

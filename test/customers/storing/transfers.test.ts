@@ -6,7 +6,7 @@ import { createAuditTable } from "../../../lib/table/applications/audit.ts";
 import { createOperationTable } from "../../../lib/table/customers/operations.ts";
 import { tellsIn } from "../../../operator/session.ts";
 import { transact } from "../../../lib/table/dynamodb/writes.ts";
-import { transactionsOf } from "../../../lib/table/customers/write-customer-change.ts";
+import { transactionsOf } from "../../../lib/table/customers/customer-change.ts";
 import { assertInvariants } from "../../../testing/support/table/invariants.ts";
 import { aPurchase, DAY, NOW, proven } from "../../../testing/support/stores/purchases.ts";
 import { aUseCaseTable } from "../../../testing/support/table/use-case-table.ts";

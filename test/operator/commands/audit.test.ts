@@ -11,7 +11,7 @@ import {
   createDestinationTable,
 } from "../../../lib/table/applications/applications.ts";
 import { createCredentialTable } from "../../../lib/table/applications/credentials.ts";
-import { transactionsOf } from "../../../lib/table/customers/write-customer-change.ts";
+import { transactionsOf } from "../../../lib/table/customers/customer-change.ts";
 import { transact } from "../../../lib/table/dynamodb/writes.ts";
 import { keys } from "../../../lib/table/keys.ts";
 import { recordAct } from "../../../operator/commands/audit.ts";

@@ -3,7 +3,8 @@ import { HELD_PER_ENTITLEMENT } from "../../../lib/entitlements/holdings.ts";
 import type { Line, Purchase } from "../../../lib/entitlements/purchase.ts";
 import { timelineOf } from "../../../lib/entitlements/timeline.ts";
 import { customerId } from "../../../lib/identifiers.ts";
-import { accountCustomerItem, claimsCounter } from "../../../lib/table/customers/items.ts";
+import { accountCustomerItem } from "../../../lib/table/customers/items.ts";
+import { claimsCounter } from "../../../lib/table/customers/claims.ts";
 import { tellingViolations } from "./telling-invariants.ts";
 import {
   keyOf,

@@ -1,7 +1,7 @@
 import { DynamoDBClient, TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import type * as z from "zod/mini";
-import { askItem } from "../../../lib/table/customers/items.ts";
+import { askItem } from "../../../lib/table/queues/asks.ts";
 import type { Table } from "../../../lib/table/dynamodb/table.ts";
 import { createTable, itemsIn } from "../../dynamodb.ts";
 

@@ -11,14 +11,14 @@ import {
 import { credentialItem, credentialIndexItem } from "../../../lib/table/applications/credentials.ts";
 import { forwardItem } from "../../../lib/table/telling/delivery-queue.ts";
 import {
-  accountClaimsItem,
-  askItem,
   customerItem,
   identityItem,
   purchaseItem,
   tombstoneItem,
   transferItem,
 } from "../../../lib/table/customers/items.ts";
+import { askItem } from "../../../lib/table/queues/asks.ts";
+import { accountClaimsItem } from "../../../lib/table/customers/claims.ts";
 import { partitions } from "../../../lib/table/keys.ts";
 import { notificationItem } from "../../../lib/table/queues/notifications.ts";
 import * as z from "zod";
