@@ -199,7 +199,6 @@ const GONE: Readonly<Record<ProductKind, readonly [reason: string, message: stri
   one_time_product: ["purchaseTokenNoLongerValid", "The purchase token is no longer valid."],
 };
 
-/** @throws Refused */
 const soldUnder = (
   shop: ShopKeeping,
   productKind: ProductKind,
@@ -221,7 +220,6 @@ const soldUnder = (
   return stored;
 };
 
-/** @throws Refused */
 const requireUnacknowledged = (stored: StoredPurchase, product: string): void => {
   if (!productsOf(stored).includes(product))
     throw googleRefusal(

@@ -80,7 +80,6 @@ export const createTokenEndpoints = (now: () => Instant) => {
   const tokenAnswer = (scopes: readonly string[], more: Record<string, string> = {}): Answer =>
     found({ access_token: issueToken(scopes), token_type: "Bearer", expires_in: TOKEN_SECONDS, ...more });
 
-  /** @throws Refused */
   const requireScope = (authorization: string | undefined, scope: string): void => {
     const [, accessToken = ""] = /^Bearer (.+)$/.exec(authorization ?? "") ?? [];
     const scopes = accessTokens.get(accessToken);

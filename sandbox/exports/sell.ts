@@ -10,10 +10,10 @@ import { planPersons } from "./plan.ts";
 import { type Mount, serveRoutes, withBody } from "../routes.ts";
 import { exportOf } from "./exports.ts";
 
-/** Sandbox stores that the persons buy in. Switch their notifications off, unless a service is to hear of the refunds. */
-interface SellingStores {
-  readonly ios: Pick<IosStoreSandbox, "buy" | "change">;
-  readonly android: Pick<AndroidPublisherSandbox, "buy" | "change" | "drop" | "read" | "put">;
+/** Sandbox stores that the persons buy in. */
+interface Stores {
+  readonly ios: IosStoreSandbox;
+  readonly android: AndroidPublisherSandbox;
 }
 
 type IosGoods = NonNullable<RequestedPurchase["transactions"]>[number];
@@ -43,7 +43,7 @@ const iosTerms = ({ state, endsAt, claim }: Person, at: Instant): Partial<IosGoo
   }
 };
 
-const sellIos = async (person: Person, at: Instant, ios: SellingStores["ios"]): Promise<void> => {
+const sellIos = async (person: Person, at: Instant, ios: Stores["ios"]): Promise<void> => {
   const { ios: identifiers, account, echo } = person;
   if (identifiers === null) return;
   const { originalTransactionIdentifier, transactionIdentifier, appTransactionIdentifier } = identifiers;
@@ -65,7 +65,7 @@ const sellIos = async (person: Person, at: Instant, ios: SellingStores["ios"]): 
 };
 
 /** An ended subscription, as if it had run a month until its end. */
-const endAt = (purchaseToken: string, end: Instant, android: SellingStores["android"]): void => {
+const endAt = (purchaseToken: string, end: Instant, android: Stores["android"]): void => {
   android.change(purchaseToken, { change: "expire" });
   const stored = android.read(purchaseToken);
   if (stored?.productKind !== "subscription") return;
@@ -74,7 +74,7 @@ const endAt = (purchaseToken: string, end: Instant, android: SellingStores["andr
   android.put(purchaseToken, { ...stored, answer });
 };
 
-const sellAndroid = (person: Person, android: SellingStores["android"]): void => {
+const sellAndroid = (person: Person, android: Stores["android"]): void => {
   const { android: identifiers, state, echo, endsAt } = person;
   // Google knows nothing of a forgotten token, nor of its order.
   if (identifiers === null || person.lie === "forgotten-token") return;
@@ -98,9 +98,13 @@ const sellAndroid = (person: Person, android: SellingStores["android"]): void =>
   else if (state === "unknown") android.drop(purchaseToken);
 };
 
-/** @param options.at the stores' own time */
+/**
+ * Sells to each person of a plan. Switch the stores' notifications off, unless a service is to hear of the refunds.
+ *
+ * @param options.at the stores' own time
+ */
 export const sellPersons = async (
-  { ios, android }: SellingStores,
+  { ios, android }: Stores,
   options: PlanOptions,
 ): Promise<readonly Person[]> => {
   const persons = planPersons(options);
@@ -137,13 +141,8 @@ const catalogsOf = (app: string): PlanOptions["catalogs"] => ({
   },
 });
 
-interface ExportStores {
-  readonly ios: IosStoreSandbox;
-  readonly android: AndroidPublisherSandbox;
-}
-
 /** Sells to persons in both stores, without notifications, and answers what a rented service exports about them. */
-export const createExports = (path: string, stores: ExportStores, now: () => Instant): Mount => {
+export const createExports = (path: string, stores: Stores, now: () => Instant): Mount => {
   const notify = (enabled: boolean): void => {
     stores.ios.enableNotifications(enabled);
     stores.android.enableNotifications(enabled);

@@ -24,16 +24,10 @@ import {
 import { createShop, savedShop, type Shop } from "./shop/shop.ts";
 import { fingerprintOf, type JwsSigner } from "./signing.ts";
 
-/** For purchases that name no bundle or no Apple ID. */
-interface DefaultApp {
-  readonly bundleIdentifier: string;
-  readonly appAppleIdentifier: number;
-}
-
 const ENVIRONMENTS = { production: "Production", sandbox: "Sandbox" } as const;
 
 /** Sells, changes and shows purchases: each once everything due has happened, and answered once its notifications were. */
-const createCounter = (shop: Shop, { inTurn }: Timeline, signer: JwsSigner, defaults: DefaultApp) => {
+const createCounter = (shop: Shop, { inTurn }: Timeline, { signer, ...defaults }: IosStoreOptions) => {
   const presented = (key: string, at: number) =>
     personsPurchases(shop.account(key), shop.lineagesOf(key), at, signer);
   return {
@@ -51,7 +45,6 @@ const createCounter = (shop: Shop, { inTurn }: Timeline, signer: JwsSigner, defa
         const lineages = shop.sell(account, transactions, at);
         return () => personsPurchases(account, lineages, at, signer);
       }),
-    /** @throws ImpossibleChange */
     change: async (originalTransactionIdentifier: string, change: IosChange) =>
       inTurn((at) => {
         const key = shop.change(originalTransactionIdentifier, change, at);
@@ -68,10 +61,8 @@ const createCounter = (shop: Shop, { inTurn }: Timeline, signer: JwsSigner, defa
 const controlRoutes = (
   counter: ReturnType<typeof createCounter>,
   { x5c }: JwsSigner,
-  switches: {
-    readonly notify: (on: boolean) => void;
-    readonly fail: (fault: ServerApiFault | null) => void;
-  },
+  enableNotifications: (on: boolean) => void,
+  failServerApi: (fault: ServerApiFault | null) => void,
 ): Routes => ({
   "POST /purchases": withBody(bought, async (purchase) => found(await counter.buy(purchase))),
   "GET /purchases": async () => found({ purchases: await counter.readAll() }),
@@ -79,16 +70,19 @@ const controlRoutes = (
     found(await counter.change(identifier, change)),
   ),
   "GET /purchases/{identifier}": async (_, identifier = "") => found(await counter.read(identifier)),
-  "POST /notifications": switchOfNotifications(switches.notify),
+  "POST /notifications": switchOfNotifications(enableNotifications),
   "GET /root": () =>
     found({ fingerprint: fingerprintOf({ certificate: Buffer.from(x5c.at(-1) ?? "", "base64") }) }),
   "POST /server-api": withBody(z.strictObject({ fails: serverApiFault.nullable() }), ({ fails }) => {
-    switches.fail(fails);
+    failServerApi(fails);
     return found({ fails });
   }),
 });
 
-export interface IosStoreOptions extends DefaultApp {
+export interface IosStoreOptions {
+  /** App of purchases that name no bundle or no Apple ID. */
+  readonly bundleIdentifier: string;
+  readonly appAppleIdentifier: number;
   /** Mount path without a trailing slash. */
   readonly prefix: string;
   readonly signer: JwsSigner;
@@ -144,13 +138,13 @@ export const createIosStoreSandbox = (options: IosStoreOptions) => {
     if ((pushes.nextAt() ?? Infinity) <= at) void timeline.runUntil(at);
     return at;
   };
-  const counter = createCounter(shop, timeline, signer, options);
+  const counter = createCounter(shop, timeline, options);
   const serverApi = createServerApi({ shop, history: pushes.history, catchUp, signer, serverKey, now });
   return {
     ...counter,
     handle: serveRoutes(prefix, {
       ...serverApi.routes,
-      ...controlRoutes(counter, signer, { notify: pushes.enable, fail: serverApi.fail }),
+      ...controlRoutes(counter, signer, pushes.enable, serverApi.fail),
     }),
     buy: async (purchase: RequestedPurchase) => counter.buy(bought.parse(purchase)),
     /** @throws ImpossibleChange if the purchase does not allow it, or there is none; then nothing has changed */

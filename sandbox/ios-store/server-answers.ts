@@ -43,7 +43,6 @@ const pageToken = z.strictObject({ after: z.string(), query: z.string() });
 const pageTokensOf = (...parts: readonly unknown[]) => {
   const query = createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 12);
   return {
-    /** Continues the query after one of its results. */
     tokenOf: (after: string): string => Buffer.from(JSON.stringify({ after, query })).toString("base64url"),
     /** Result after which the page begins; null: the token belongs to another query. */
     read: (text: string): string | null => {
@@ -156,7 +155,6 @@ const wanted = z.strictObject({
   onlyFailures: z.boolean().nullish(),
 });
 
-/** @throws Refused */
 const wantedOf = (body: unknown, at: Instant): z.output<typeof wanted> => {
   const { data } = wanted.safeParse(body);
   if (data === undefined) throw refused("GeneralBadRequestError");

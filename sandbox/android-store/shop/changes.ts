@@ -59,7 +59,6 @@ const latestOrder = (sold: SoldPurchase, now: Instant): Pick<VoidedOrder, "order
   return orderId == null ? null : { orderId, orderedAt };
 };
 
-/** @throws ImpossibleChange */
 const paidOrder = (sold: SoldPurchase, now: Instant) => {
   const order = latestOrder(sold, now);
   if (order === null) throw new ImpossibleChange("Nothing was paid.");

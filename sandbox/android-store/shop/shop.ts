@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import * as z from "zod";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import { createDue, instant } from "../../clock.ts";
+import { createDue, earliest, instant } from "../../clock.ts";
 import { ImpossibleChange } from "../../routes.ts";
 import { developerNotification, type DeveloperNotification } from "../notifications.ts";
-import { changed } from "./changes.ts";
-import { afterEvent, nextEventOf } from "./events.ts";
+import { changed, revoked } from "./changes.ts";
 import {
+  ACKNOWLEDGEMENT_PENDING,
   after,
   isPaid,
   soldPurchase,
@@ -20,7 +20,7 @@ import {
 } from "./purchases.ts";
 import type { RequestedAndroidChange, WantedPurchase } from "./requests.ts";
 import { sold, successorOf } from "./sale.ts";
-import { expired, linesOf, tell } from "./subscription-states.ts";
+import { afterState, expired, linesOf, stateEndsAt, tell } from "./subscription-states.ts";
 
 type Line = androidpublisher_v3.Schema$LineItem;
 
@@ -74,6 +74,21 @@ export const savedShop = z.object({
   voided: z.array(voidedPurchase),
   orders: z.array(order).default([]),
 });
+
+const acknowledgementDue = (sold: SoldPurchase): Instant | null =>
+  sold.terms !== null && isPaid(sold) && sold.answer.acknowledgementState === ACKNOWLEDGEMENT_PENDING
+    ? sold.terms.acknowledgeBy
+    : null;
+
+/** Time of the purchase's next own event; null: none. */
+const nextEventOf = (sold: SoldPurchase): Instant | null =>
+  earliest(acknowledgementDue(sold), sold.productKind === "subscription" ? stateEndsAt(sold) : null);
+
+/** The purchase after its next event, which happens at the given time; null: the store drops it. */
+const afterEvent = (sold: SoldPurchase, at: Instant): Outcome | null =>
+  sold.productKind === "one_time_product" || acknowledgementDue(sold) === nextEventOf(sold)
+    ? revoked(sold, at, { by: "google", for: "unacknowledged" })
+    : afterState(sold, at);
 
 /** Purchases by purchase token, with their orders and voids. */
 const createLedger = (saved: z.output<typeof savedShop> | null) => {

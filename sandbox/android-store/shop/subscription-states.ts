@@ -36,7 +36,6 @@ export const linesOf = ({ answer }: SoldSubscription): readonly SubscriptionLine
 export const tell = (sold: SoldSubscription, ...notifications: SubscriptionNotification[]): Outcome =>
   outcome(sold, ...notifications.map((subscription) => ({ subscription })));
 
-/** @throws ImpossibleChange */
 export const requireState = (sold: SoldSubscription, ...allowed: State[]): void => {
   const state = stateOf(sold);
   if (!allowed.some((one) => one === state))
@@ -200,5 +199,67 @@ export const expired = (
 };
 
 /** The store ends a subscription that nobody paid for, or agreed to pay for. */
-export const endedByStore = (sold: SoldSubscription, now: Instant): Outcome =>
+const endedByStore = (sold: SoldSubscription, now: Instant): Outcome =>
   tell(expired(sold, now, { systemInitiatedCancellation: {} }), "CANCELED", "EXPIRED");
+
+/** When a state ends by itself; null: never. */
+export const stateEndsAt = (sold: SoldSubscription): Instant | null => {
+  if (sold.terms === null) return null;
+  const { stateUntil } = sold.terms;
+  switch (stateOf(sold)) {
+    case "ACTIVE":
+      return stateUntil ?? endOf(sold.answer);
+    case "IN_GRACE_PERIOD":
+    case "CANCELED":
+      return endOf(sold.answer);
+    case "PAUSED":
+      return instantOf(sold.answer.pausedStateContext?.autoResumeTime);
+    default:
+      return stateUntil;
+  }
+};
+
+const afterGrace = (sold: SoldSubscription, { accountHold }: SubscriptionTerms, at: Instant) =>
+  accountHold === null ? endedByStore(sold, at) : onHold(sold, at);
+
+const afterSilence = (sold: SoldSubscription, terms: SubscriptionTerms, at: Instant) =>
+  terms.gracePeriod === null
+    ? afterGrace(sold, terms, at)
+    : inGracePeriod(sold, after(at, terms.gracePeriod));
+
+const periodEnds = (sold: SoldSubscription, terms: SubscriptionTerms, at: Instant): Outcome => {
+  if (isPrepaid(sold.answer)) return tell(expired(sold, at), "EXPIRED");
+  if (terms.stateUntil !== null) return afterSilence(sold, terms, at);
+  if (terms.pause !== null) return paused(sold, after(at, terms.pause), at);
+  if (terms.paymentFails)
+    return terms.silentPeriod === null
+      ? afterSilence(sold, terms, at)
+      : tell(withTerms(sold, { stateUntil: after(at, terms.silentPeriod) }));
+  const end = endOf(sold.answer) ?? at;
+  const until = after(end, terms.period);
+  // At the last possible instant, nothing follows.
+  return until > end ? tell(active(sold, until, at), "RENEWED") : tell(expired(sold, at), "EXPIRED");
+};
+
+/**
+ * The subscription after the end of its state, at the given time; null: the store drops it.
+ *
+ * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions
+ */
+export const afterState = (sold: SoldSubscription, at: Instant): Outcome | null => {
+  if (sold.terms === null) return outcome(sold);
+  switch (stateOf(sold)) {
+    case "ACTIVE":
+      return periodEnds(sold, sold.terms, at);
+    case "IN_GRACE_PERIOD":
+      return afterGrace(sold, sold.terms, at);
+    case "ON_HOLD":
+      return endedByStore(sold, at);
+    case "PAUSED":
+      return afterPause(sold, sold.terms, at);
+    case "CANCELED":
+      return tell(expired(sold, at), "EXPIRED");
+    default:
+      return null;
+  }
+};

@@ -45,7 +45,6 @@ export const newIdentifier = (environment: SandboxEnvironment): string => {
   return environment === "Production" ? `7${digits}` : `20${digits}`;
 };
 
-/** Group of all subscriptions. */
 export const SUBSCRIPTION_GROUP = "21454321";
 
 /** By what the device proves that a payload is its own. Payloads that the store sends itself have none. */

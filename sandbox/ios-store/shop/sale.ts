@@ -26,7 +26,6 @@ const subscriptionFrom = (goods: BoughtTransaction, purchaseDate: Instant): Subs
 /** Past periods of a purchase, at most. */
 const LONGEST_HISTORY = 1000;
 
-/** @throws ImpossibleChange */
 const withPastEvents = (current: Current): Current => {
   const due = nextEventOf(current.lineage);
   if (current.lineage.transactions.length > LONGEST_HISTORY)

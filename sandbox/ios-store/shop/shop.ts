@@ -35,9 +35,7 @@ const createIndex = () => {
   };
 };
 
-/** Apple Accounts, and everything that they bought. */
 const createLedger = () => {
-  /** In the order in which they were first kept, as are the lineages. */
   const accounts = new Map<string, Account>();
   const lineages = new Map<string, Lineage>();
   const bought = createIndex();
@@ -94,9 +92,7 @@ const createLedger = () => {
     /** Lineages that were shared from one. */
     membersOf: ({ originalTransactionIdentifier }: Lineage): readonly Lineage[] =>
       found(shared.of(originalTransactionIdentifier)),
-    /** The next change that happens by itself. */
     nextEvent: due.first,
-    /** Replaces the whole state by a saved one. */
     restore: (saved: SavedShop): void => {
       for (const each of [accounts, lineages, bought, shared, named, due]) each.clear();
       for (const [key, kept] of saved.accounts) keepAccount(key, kept);
@@ -132,7 +128,6 @@ export const createShop = (publish: (notices: readonly Notice[], at: Instant) =>
     const { environment } = ledger.account(lineage.account);
     return { lineage, at, newIdentifier: () => newIdentifier(environment), notices: [] };
   };
-  /** Keeps what has changed, and publishes its notices. */
   const keep = (changes: readonly Current[], at: Instant): void => {
     for (const { lineage } of changes) ledger.keep(lineage);
     publish(
@@ -153,7 +148,7 @@ export const createShop = (publish: (notices: readonly Notice[], at: Instant) =>
     return shared;
   };
 
-  /** Changes of a lineage: of its own, then of those that are shared from it. The first is the changed or the new one. */
+  /** Changes of the lineage, or a new one, and then of those that are shared from it. */
   const changesOf = (lineage: Lineage, change: IosChange, at: Instant): readonly [Current, ...Current[]] => {
     const current = currentOf(lineage, at);
     if (change.change === "share-with-family") return [share(current, change)];
