@@ -54,7 +54,6 @@ export const earliest = (asks: readonly (NextAsk | null)[]): NextAsk | null =>
     null,
   );
 
-/** Last time at which the store reported on a purchase. */
 export const lastHeard = ({ verifiedAt, renewal }: Purchase): Instant =>
   Math.max(verifiedAt, renewal?.signedAt ?? 0);
 
@@ -65,16 +64,12 @@ const afterSteps = (from: Instant, steps: readonly number[], then: number, after
   return base + (Math.floor((after - base) / then) + 1) * then;
 };
 
-/** The first time of {@link CLOSE_STEPS} later than `after`. */
 const closely = (from: Instant, after: Instant): Instant => afterSteps(from, CLOSE_STEPS, DAY, after);
-
-/** The first time of {@link SPARSE_STEPS} later than `after`. */
 const rarely = (from: Instant, after: Instant): Instant => afterSteps(from, SPARSE_STEPS, QUARTER, after);
 
 const upTo = (limit: Instant, at: Instant, because: AskReason): readonly NextAsk[] =>
   at <= limit ? [{ at, because }] : [];
 
-/** Times to ask about the end of an App Store period, until 60 days after it. */
 const ofEnd = ({ endsAt, from, renewal }: Period, after: Instant): readonly NextAsk[] => {
   const limit = endsAt + ASKED_AFTER_END;
   if (renewal !== null && isSaidOver(renewal, endsAt)) return upTo(limit, rarely(endsAt, after), "renewal");

@@ -30,7 +30,6 @@ export interface Line {
   readonly event: string | null;
   readonly productIdentifier: string;
   readonly basePlanIdentifier: string | null;
-  /** Android: purchase option of a one-time product. */
   readonly purchaseOptionIdentifier: string | null;
   readonly nature: Nature;
   readonly standing: Standing;
@@ -51,7 +50,6 @@ export interface Line {
   /** Android: a rental. The catalog's `accessDuration` limits its access; without one it grants nothing. */
   readonly rented: boolean;
   readonly willRenew: boolean | null;
-  /** Last time the store vouched for this line. */
   readonly verifiedAt: Instant;
   /** Values that a newer version stored with the line; kept as they are. */
   readonly further?: readonly unknown[];

@@ -13,7 +13,6 @@ export interface Renewal {
   readonly willRenew: boolean;
   /** Product that the next period has; null where the store does not say. */
   readonly renewsInto: string | null;
-  /** End of the billing grace period; null: none. */
   readonly graceEndsAt: Instant | null;
   readonly isInBillingRetry: boolean;
   /** Apple's number for the reason why the subscription expires or expired; null: none. */

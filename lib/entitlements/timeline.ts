@@ -30,7 +30,6 @@ export interface Holding {
 export const holdingOrder = ({ purchase: a }: Holding, { purchase: b }: Holding): number =>
   compare(a.key, b.key) || compare(a.store, b.store);
 
-/** Terms by which an application's purchases grant entitlements. */
 export interface Terms {
   readonly catalog: Catalog;
   /** Milliseconds for which a subscription that was to renew stays active after its end while the store is silent. */
@@ -202,7 +201,6 @@ const passSpans = (passes: readonly Placed[]): readonly Span[] => {
   return spans;
 };
 
-/** Lines that may grant, with their periods where it is an App Store subscription. */
 const linesOf = (holding: Holding): readonly { readonly line: Line; readonly period: Period | null }[] => {
   const { purchase } = holding;
   const lines = grantingLines(purchase);

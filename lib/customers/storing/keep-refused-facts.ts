@@ -2,7 +2,6 @@ import { referenceText, type Purchase } from "../../entitlements/purchase.ts";
 import type { Unowned } from "./fact-store.ts";
 import { type StateContext, statedPurchases, type VerifiedFacts } from "./verified-facts.ts";
 import { mergeOf, planCustomerChange, type Plan, type ToAcknowledge } from "./plan-customer-change.ts";
-import type { StoredCustomer } from "./records.ts";
 import { resolveCustomer } from "./resolve-customer.ts";
 
 /** A refused link, like a notification, selects no product of a one-time purchase. Subscriptions select all lines. */
@@ -38,11 +37,7 @@ const unownedOf = ({ facts, known }: StateContext): Unowned => ({
  * An unowned purchase goes to the owner of one that it mentions, else of its app transaction id; one that is only
  * mentioned, to the owner of what mentions it; else it is left out.
  */
-const factsByOwner = ({
-  facts,
-  known,
-  living,
-}: StateContext): ReadonlyMap<StoredCustomer, readonly Purchase[]> => {
+const factsByOwner = ({ facts, known, living }: StateContext) => {
   const [named] = known.identities;
   const storedFor = (one: Purchase) => known.purchases.get(referenceText(one));
   const proven = facts.purchases.map(({ purchase, mentioned, identity }) => ({
@@ -56,18 +51,16 @@ const factsByOwner = ({
     ...proven.flatMap((one) => one.mentioned.map((other) => [referenceText(other), one.owned] as const)),
     ...proven.map((one) => [referenceText(one.purchase), one.owned] as const),
   ]);
-  const byOwner = new Map<StoredCustomer, Purchase[]>();
-  for (const purchase of statedPurchases(facts)) {
+  return Map.groupBy(statedPurchases(facts), (purchase) => {
     const found = storedFor(purchase) ?? owned.get(referenceText(purchase));
-    const owner = found == null ? undefined : living.get(found.customer);
-    if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), purchase]);
-  }
-  return byOwner;
+    return found == null ? undefined : living.get(found.customer);
+  });
 };
 
 /** Each purchase for its owner: nobody merges, and no link changes. */
 const plansForOwners = (state: StateContext): readonly Plan[] =>
-  [...factsByOwner(state)].map(([survivor, purchases]) => {
+  [...factsByOwner(state)].flatMap(([survivor, purchases]) => {
+    if (survivor === undefined) return [];
     const { link, identifier } = survivor;
     const nothing = { identities: [], absorbed: [], liftsErasures: false };
     return planCustomerChange(state, { ...nothing, purchases, survivor, link, identifier });

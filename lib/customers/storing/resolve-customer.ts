@@ -7,18 +7,12 @@ import type { Claim } from "./fact-store.ts";
 import type { Link, StoredCustomer } from "./records.ts";
 import type { StateContext, VerifiedFacts } from "./verified-facts.ts";
 
-export interface Owner {
-  readonly identifier: CustomerId;
-  readonly createdAt: Instant;
-  readonly link: Link | null;
-}
-
-interface Resolved<Customer extends Owner> {
+interface Resolved {
   readonly outcome: "resolved";
   /** Null: no customer owns these identities yet. */
-  readonly survivor: Customer | null;
+  readonly survivor: StoredCustomer | null;
   /** The same person's other customers; they become aliases of the survivor. */
-  readonly absorbed: readonly Customer[];
+  readonly absorbed: readonly StoredCustomer[];
   readonly link: Link | null;
 }
 
@@ -41,12 +35,12 @@ export const yields = (link: Link, claim: Claim | null): boolean =>
  * @param owners the distinct customers that own the request's identities
  * @param mayTransfer whether a credential may move these customers from the account they all have
  */
-export const resolveCustomer = <Customer extends Owner>(
-  owners: readonly Customer[],
+export const resolveCustomer = (
+  owners: readonly StoredCustomer[],
   claim: Claim | null,
   moment: Instant,
   mayTransfer: () => boolean = () => false,
-): Resolved<Customer> | Refused => {
+): Resolved | Refused => {
   const firm = owners.flatMap(({ link }) => (link !== null && !yields(link, claim) ? [link] : []));
   const [account, ...others] = new Set(firm.map((link) => link.account));
   if (others.length > 0) return { outcome: "refused", code: "IDENTITY_CONFLICT" };
@@ -55,7 +49,7 @@ export const resolveCustomer = <Customer extends Owner>(
   if (isElsewhere && !(mayMove && mayTransfer()))
     return { outcome: "refused", code: "CUSTOMER_ALREADY_LINKED" };
 
-  const rank = ({ link }: Owner): number => (link === null ? 2 : yields(link, claim) ? 1 : 0);
+  const rank = ({ link }: StoredCustomer): number => (link === null ? 2 : yields(link, claim) ? 1 : 0);
   const [survivor = null, ...absorbed] = [...owners].sort(
     (a, b) => rank(a) - rank(b) || compare(a.createdAt, b.createdAt) || compare(a.identifier, b.identifier),
   );
@@ -77,11 +71,11 @@ export const resolveCustomer = <Customer extends Owner>(
   };
 };
 
-type Owners = Pick<StateContext, "known" | "living">;
+type Read = Pick<StateContext, "known" | "living">;
 
 export const ownersOf = (
   { identities, purchases }: VerifiedFacts,
-  { known, living }: Owners,
+  { known, living }: Read,
 ): readonly StoredCustomer[] => {
   const stored = purchases
     .flatMap(({ purchase, mentioned }) => [purchase, ...mentioned])
@@ -116,7 +110,7 @@ const HOLDER = "the app transaction id";
  * person's only by a shared app transaction id, by a lineage that names another, or by a customer that has both.
  * Xcode's ids name nobody, and its certificate is the developer's own.
  */
-export const personsIn = (facts: VerifiedFacts, { known, living }: Owners): readonly VerifiedFacts[] => {
+export const personsIn = (facts: VerifiedFacts, { known, living }: Read): readonly VerifiedFacts[] => {
   const { identities, purchases, environment, isChosenByClient = false } = facts;
   const isNamed = ({ identity }: ProvenPurchase): boolean => identities.length > 0 && identity !== null;
   if (!isChosenByClient || environment === "xcode" || purchases.every(isNamed)) return [facts];

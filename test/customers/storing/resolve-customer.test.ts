@@ -1,7 +1,9 @@
-import { resolveCustomer, type Owner } from "../../../lib/customers/storing/resolve-customer.ts";
+import { resolveCustomer } from "../../../lib/customers/storing/resolve-customer.ts";
 import type { Claim } from "../../../lib/customers/storing/fact-store.ts";
 import type { AssertedBy } from "../../../lib/contract/schemas.ts";
+import type { StoredCustomer } from "../../../lib/customers/storing/records.ts";
 import { accountId, customerId } from "../../../lib/identifiers.ts";
+import { aCustomer } from "../planning.ts";
 
 const MOMENT = 1_000;
 
@@ -13,14 +15,15 @@ const said = (says: Says): { account: ReturnType<typeof accountId>; assertedBy: 
 };
 
 /** A customer: its name, its age in creation order, and its link as `credential A` or `client A`. */
-const owner = (identifier: string, createdAt: number, link?: Says): Owner => ({
-  identifier: customerId(identifier),
-  createdAt,
-  link: link === undefined ? null : { ...said(link), linkedAt: createdAt },
-});
+const owner = (identifier: string, createdAt: number, link?: Says): StoredCustomer =>
+  aCustomer({
+    identifier: customerId(identifier),
+    createdAt,
+    link: link === undefined ? null : { ...said(link), linkedAt: createdAt },
+  });
 const claim = (says?: Says): Claim | null => (says === undefined ? null : said(says));
 
-const outcome = (owners: Owner[], says?: Says, mayMove?: () => boolean): string => {
+const outcome = (owners: StoredCustomer[], says?: Says, mayMove?: () => boolean): string => {
   const resolution = resolveCustomer(owners, claim(says), MOMENT, mayMove);
   if (resolution.outcome === "refused") return resolution.code;
   const { survivor, absorbed, link } = resolution;
@@ -39,7 +42,7 @@ const yByB = owner("y", 2, "credential B");
 const yByClientA = owner("y", 2, "client A");
 const yByClientB = owner("y", 2, "client B");
 
-const cases: [rule: string, owners: Owner[], says: Says | undefined, expected: string][] = [
+const cases: [rule: string, owners: StoredCustomer[], says: Says | undefined, expected: string][] = [
   ["an unknown identity makes a new customer", [], undefined, "new: unlinked"],
   ["a new customer is linked by a credential", [], "credential A", "new: credential A @1000"],
   ["a known identity is the same customer", [x], undefined, "x: unlinked"],
