@@ -1,5 +1,5 @@
 import { Acts, applicationOffers, destinationOffers, keyOffer } from "../parts/acts.tsx";
-import { AuditTable, counted, Identifier, spaced, Table, Time, Value } from "../parts/text.tsx";
+import { AuditTable, counted, Identifier, Sentences, spaced, Table, Time, Value } from "../parts/text.tsx";
 import { Loading, useCall } from "../parts/loading.tsx";
 import { addressOf, type RouteTo } from "../route.ts";
 import { Search } from "../parts/search.tsx";
@@ -60,37 +60,7 @@ const Stores = ({ application }: { readonly application: Application }) => (
         ]),
       ]}
     />
-    <Table
-      caption="Last notifications"
-      headings={["Store", "App", "Environment", "Signed"]}
-      empty="None is expected."
-      rows={application.lastNotifications.map(({ store, bundleOrPackage, environment, signedAt }) => [
-        store,
-        bundleOrPackage,
-        environment,
-        <Time at={signedAt} none="none yet" />,
-      ])}
-    />
-    <Table
-      caption="Questions to the stores"
-      headings={["Store", "Environment", "Oldest due", "State"]}
-      empty="No store is asked."
-      rows={application.queues.map(
-        ({ store, environment, oldestDueAt, health: { because, pausedUntil } }) => [
-          store,
-          environment,
-          <Time at={oldestDueAt} none="nothing is due" />,
-          because === null ? (
-            "● answers"
-          ) : (
-            <>
-              ○ {because === "credential-rejected" ? "rejects the credential" : "does not answer"}, paused
-              until <Time at={pausedUntil} />
-            </>
-          ),
-        ],
-      )}
-    />
+    <Sentences>{application.state}</Sentences>
   </>
 );
 

@@ -103,6 +103,7 @@ const listOf = ({ iosStore }: Application, store: Store, bundleOrPackage: string
     : LISTS[store];
 };
 
+/** `lines`: the state of its stores and queues. */
 export const reportApplication = async (session: Session, application: Application) => {
   const [lastNotifications, queues, sweeps, forwarding] = await Promise.all([
     lastNotificationsOf(session, application),
@@ -110,10 +111,27 @@ export const reportApplication = async (session: Session, application: Applicati
     sweepsOf(session, application),
     forwardingOf(session, application),
   ]);
-  return { manifest: manifestOf(application), lastNotifications, queues, sweeps, forwarding };
+  const lines = [
+    ...lastNotifications.map(
+      ({ store, environment, bundleOrPackage, signedAt }) =>
+        `Last notification of ${store} ${bundleOrPackage}, ${environment}: ${timeOrNull(signedAt) ?? "none yet"}`,
+    ),
+    ...queues.flatMap(({ store, environment, bundleOrPackage, oldestDueAt, health }) => [
+      `Queue of ${store} ${bundleOrPackage}, ${environment}: ${oldestDueAt === null ? "nothing is due" : `oldest due since ${isoTime(oldestDueAt)}`}`,
+      ...pauseText(store, health, session.moment),
+    ]),
+    ...sweeps.map(
+      ({ store, environment, bundleOrPackage, sweptUntil }) =>
+        `List of ${listOf(application, store, bundleOrPackage)}, ${bundleOrPackage}, ${environment}: ${sweptUntil === null ? "never read yet" : `read until ${isoTime(sweptUntil)}`}`,
+    ),
+    ...forwarding.map(
+      ({ bundleOrPackage, forwardTo, waiting, health }) =>
+        `Forwarding of ios-store ${bundleOrPackage} to ${forwardTo}: ${waitingText(waiting)}; ${healthText(health)}`,
+    ),
+  ];
+  return { manifest: manifestOf(application), lastNotifications, queues, sweeps, forwarding, lines };
 };
 
-/** Comments below the manifest give the state of its stores and queues. */
 export const showApplication = command({
   name: "application show",
   about: "show an application as a manifest",
@@ -121,7 +139,7 @@ export const showApplication = command({
   options: {},
   run: async ({ session, application }) => {
     const report = await reportApplication(session, application);
-    const { manifest, lastNotifications, queues, sweeps, forwarding } = report;
+    const { manifest, lastNotifications, queues, sweeps, forwarding, lines } = report;
     return {
       json: {
         applicationIdentifier: application.identifier,
@@ -139,22 +157,7 @@ export const showApplication = command({
       },
       text: [
         stringify(manifest, { aliasDuplicateObjects: false }).trimEnd(),
-        ...lastNotifications.map(
-          ({ store, environment, bundleOrPackage, signedAt }) =>
-            `# Last notification of ${store} ${bundleOrPackage}, ${environment}: ${timeOrNull(signedAt) ?? "none yet"}`,
-        ),
-        ...queues.flatMap(({ store, environment, bundleOrPackage, oldestDueAt, health }) => [
-          `# Queue of ${store} ${bundleOrPackage}, ${environment}: ${oldestDueAt === null ? "nothing is due" : `oldest due since ${isoTime(oldestDueAt)}`}`,
-          ...pauseText(store, health, session.moment).map((text) => `# ${text}`),
-        ]),
-        ...sweeps.map(
-          ({ store, environment, bundleOrPackage, sweptUntil }) =>
-            `# List of ${listOf(application, store, bundleOrPackage)}, ${bundleOrPackage}, ${environment}: ${sweptUntil === null ? "never read yet" : `read until ${isoTime(sweptUntil)}`}`,
-        ),
-        ...forwarding.map(
-          ({ bundleOrPackage, forwardTo, waiting, health }) =>
-            `# Forwarding of ios-store ${bundleOrPackage} to ${forwardTo}: ${waitingText(waiting)}; ${healthText(health)}`,
-        ),
+        ...lines.map((line) => `# ${line}`),
       ],
     };
   },

@@ -52,7 +52,7 @@ export const readApplication = async (session: Session, asked: OfApplication) =>
     reportDestinations(session.deliveries, application),
     auditEntriesOf(session, application),
   ]);
-  const { manifest, lastNotifications, queues } = report;
+  const { manifest, lines } = report;
   return {
     identifier: application.identifier,
     name: application.name,
@@ -72,8 +72,7 @@ export const readApplication = async (session: Session, asked: OfApplication) =>
     ),
     products: manifest.products,
     nothing: nothingOf(manifest),
-    lastNotifications,
-    queues,
+    state: lines,
     scopes: SCOPES,
     credentials: credentials.map((credential) => credentialJson(credential, session.moment)),
     destinations: destinations.map((report) => destinationJson(report, session.moment)),
