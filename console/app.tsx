@@ -1,14 +1,14 @@
-import { useEffect, useRef, useState } from "preact/hooks";
 import { render } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { AccountPage } from "./pages/account-page.tsx";
 import { ApplicationPage } from "./pages/application-page.tsx";
 import { CustomerPage } from "./pages/customer-page.tsx";
 import { ImportPage } from "./pages/import-page.tsx";
-import { Loading, useCall } from "./parts/loading.tsx";
-import { addressOf, type Route, useRoute } from "./route.ts";
 import { SandboxPage } from "./pages/sandbox-page.tsx";
-import type { Answer } from "./server.ts";
+import { Loading, useCall } from "./parts/loading.tsx";
 import { Value } from "./parts/text.tsx";
+import { addressOf, type Route, useRoute } from "./route.ts";
+import type { Answer } from "./server.ts";
 
 const MOST_SHOWN = 200;
 

@@ -1,6 +1,8 @@
 import { accountOffers, Acts, customerOffers } from "../parts/acts.tsx";
-import { addressOf, type RouteTo } from "../route.ts";
-import type { Answer } from "../server.ts";
+import { Entitlements, GrantsNothing, LastChange } from "../parts/entitlements.tsx";
+import { Loading, useCall } from "../parts/loading.tsx";
+import { Picture } from "../parts/picture.tsx";
+import { Search } from "../parts/search.tsx";
 import {
   asserterText,
   AuditTable,
@@ -15,10 +17,8 @@ import {
   Time,
   Value,
 } from "../parts/text.tsx";
-import { Entitlements, GrantsNothing, LastChange } from "../parts/entitlements.tsx";
-import { Loading, useCall } from "../parts/loading.tsx";
-import { Picture } from "../parts/picture.tsx";
-import { Search } from "../parts/search.tsx";
+import { addressOf, type RouteTo } from "../route.ts";
+import type { Answer } from "../server.ts";
 
 type Customer = Answer<"account">["customers"][number];
 type Purchase = Customer["purchases"][number];

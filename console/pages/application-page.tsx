@@ -1,8 +1,8 @@
 import { Acts, applicationOffers, destinationOffers, keyOffer } from "../parts/acts.tsx";
-import { AuditTable, counted, Identifier, Sentences, spaced, Table, Time, Value } from "../parts/text.tsx";
 import { Loading, useCall } from "../parts/loading.tsx";
-import { addressOf, type RouteTo } from "../route.ts";
 import { Search } from "../parts/search.tsx";
+import { AuditTable, counted, Identifier, Sentences, spaced, Table, Time, Value } from "../parts/text.tsx";
+import { addressOf, type RouteTo } from "../route.ts";
 import type { Answer } from "../server.ts";
 
 type Application = Answer<"application">;

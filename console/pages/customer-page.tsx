@@ -1,8 +1,8 @@
 import { Acts, customerOffers } from "../parts/acts.tsx";
 import { Loading, useCall } from "../parts/loading.tsx";
-import type { RouteTo } from "../route.ts";
 import { Search } from "../parts/search.tsx";
 import { AccountLink, asserterText, Identifier, Table, Time } from "../parts/text.tsx";
+import type { RouteTo } from "../route.ts";
 
 export const CustomerPage = ({ application, customer }: RouteTo<"customer">) => {
   const loaded = useCall("customer", { application, customer });

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
-import { readDifferences, readReport, searched, type Difference, type RunReport } from "./import-files.ts";
-import type { RouteTo } from "../route.ts";
 import { AccountLink, counted, Problem, Sentence, Table, Value } from "../parts/text.tsx";
+import type { RouteTo } from "../route.ts";
+import { readDifferences, readReport, searched, type Difference, type RunReport } from "./import-files.ts";
 
 const MOST_SHOWN = 200;
 

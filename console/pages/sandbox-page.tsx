@@ -1,7 +1,9 @@
 import { useCallback, useId, useState } from "preact/hooks";
 import type { ConsoleSandbox } from "../../operator/console/calls.ts";
 import { Loading, submitting, useCall, useLoaded, useRun } from "../parts/loading.tsx";
+import { Identifier, spaced, Time, Value } from "../parts/text.tsx";
 import { accountAddress, go, type RouteTo } from "../route.ts";
+import { type Answer, call, post } from "../server.ts";
 import {
   buyAndLink,
   change,
@@ -11,8 +13,6 @@ import {
   type SoldPurchase,
   soldPurchases,
 } from "./sandbox.ts";
-import { type Answer, call, post } from "../server.ts";
-import { Identifier, spaced, Time, Value } from "../parts/text.tsx";
 
 const PERIODS: readonly (readonly [duration: string, name: string])[] = [
   ["P1W", "a week"],

@@ -1,5 +1,5 @@
-import * as z from "zod/mini";
 import { decodeJwt } from "jose";
+import * as z from "zod/mini";
 import type { ConsoleSandbox } from "../../operator/console/calls.ts";
 import { type Answer, get, post } from "../server.ts";
 

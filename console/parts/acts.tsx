@@ -10,11 +10,9 @@ type Act = ActRequest["act"];
 interface Field {
   readonly name: string;
   readonly label: string;
-  readonly isRequired?: true;
-  /** Several values, separated by spaces. */
-  readonly isList?: true;
+  readonly required?: true;
   readonly placeholder?: string;
-  readonly value?: string;
+  readonly defaultValue?: string;
 }
 
 interface Offer {
@@ -26,7 +24,10 @@ interface Offer {
   readonly takesAway?: true;
 }
 
-const REASON: Field = { name: "reason", label: "Reason, for the audit", isRequired: true };
+/** Fields with several values, separated by spaces. */
+const LISTS: ReadonlySet<string> = new Set(["scope"]);
+
+const REASON: Field = { name: "reason", label: "Reason, for the audit", required: true };
 const BY: Field = { name: "by", label: "Who, for the audit", placeholder: "your user name" };
 
 type Step =
@@ -61,9 +62,9 @@ const useAct = (offer: Offer, fields: readonly Field[]) => {
   const submit = submitting((field) => {
     if (step.at === "asked") return void run(step.act, step.question);
     // An empty field is left out.
-    const filledIn = fields.flatMap(({ name, isList }) => {
+    const filledIn = fields.flatMap(({ name }) => {
       const text = field(name);
-      return text === "" ? [] : [[name, isList ? text.split(/[\s,]+/).filter(Boolean) : text]];
+      return text === "" ? [] : [[name, LISTS.has(name) ? text.split(/[\s,]+/).filter(Boolean) : text]];
     });
     return void run({ ...offer.act, ...Object.fromEntries(filledIn) });
   });
@@ -91,16 +92,10 @@ const ActDialog = ({
             <>
               <p>{offer.about}</p>
               {step.error !== null && <Problem>{step.error}</Problem>}
-              {fields.map(({ name, label, isRequired = false, placeholder = "", value = "" }) => (
-                <label key={name}>
+              {fields.map(({ label, ...input }) => (
+                <label key={input.name}>
                   {label}
-                  <input
-                    name={name}
-                    required={isRequired}
-                    placeholder={placeholder}
-                    defaultValue={value}
-                    autoComplete="off"
-                  />
+                  <input {...input} autoComplete="off" />
                 </label>
               ))}
             </>
@@ -183,7 +178,7 @@ export const customerOffers = (application: string, customer: string): readonly 
     {
       label: "Move to another account",
       about: "Links the customer to another account, in one step.",
-      fields: [{ name: "to", label: "Account to move it to", isRequired: true }],
+      fields: [{ name: "to", label: "Account to move it to", required: true }],
       takesAway: true,
       act: { act: "customer unlink", ...of },
     },
@@ -222,9 +217,8 @@ export const applicationOffers = ({
       {
         name: "scope",
         label: "Scopes, separated by spaces",
-        isRequired: true,
-        isList: true,
-        value: scopes.join(" "),
+        required: true,
+        defaultValue: scopes.join(" "),
       },
       { name: "expires", label: "Expires: a time, or a duration such as P90D", placeholder: "never" },
       { name: "label", label: "Label" },
@@ -268,7 +262,7 @@ export const destinationOffers = (
     {
       label: `Send again to ${name}`,
       about: "Sends the changes since a time once more, at most 30 days.",
-      fields: [{ name: "since", label: "Since", isRequired: true, placeholder: "2027-01-31T00:00:00Z" }],
+      fields: [{ name: "since", label: "Since", required: true, placeholder: "2027-01-31T00:00:00Z" }],
       act: { act: "destination resend", ...of },
     },
     ...(kind === "webhook" ? [rotate] : []),
