@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 import { parseJson } from "../lib/bounded-text.ts";
 import { accountChange } from "../lib/contract/schemas.ts";
 import { ACCOUNT_CHANGED } from "../lib/telling/change.ts";
-import { answer, pathOf, type Mount, found, serveRoutes, type Answer } from "../sandbox/routes.ts";
+import { answer, found, pathOf, serveRoutes, type Answer, type Mount } from "../sandbox/routes.ts";
 import { ACCOUNT } from "./lambda/assembly.ts";
 import { LocalError, readText } from "./server.ts";
 

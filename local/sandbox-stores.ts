@@ -7,6 +7,7 @@ import {
   type AndroidPublisherSandbox,
 } from "../sandbox/android-store/publisher.ts";
 import { createExports } from "../sandbox/exports/sell.ts";
+import { createIosStoreSandbox, type IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import { signNotification } from "../sandbox/ios-store/notifications.ts";
 import { createServerKey, serverKeySchema, type ServerKey } from "../sandbox/ios-store/server-api.ts";
 import { newIdentifier } from "../sandbox/ios-store/shop/payloads.ts";
@@ -17,7 +18,6 @@ import {
   makeChain,
   type JwsSigner,
 } from "../sandbox/ios-store/signing.ts";
-import { createIosStoreSandbox, type IosStoreSandbox } from "../sandbox/ios-store/ios-store.ts";
 import { keptOrNew, parseKept, STORE_FILES, type DataFolder } from "./database/data-folder.ts";
 import { DEMO } from "./demo.ts";
 

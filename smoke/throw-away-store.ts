@@ -3,9 +3,9 @@ import {
   appTransactionPayload,
   newIdentifier,
   transactionPayload,
+  type PersonsPurchases,
   type SandboxCustomer,
   type SandboxTransaction,
-  type PersonsPurchases,
 } from "../sandbox/ios-store/shop/payloads.ts";
 import { fingerprintOf, makeXcodeSigner, signJws, type JwsSigner } from "../sandbox/ios-store/signing.ts";
 

@@ -1,7 +1,7 @@
 import { Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
 import { Rule, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction as LambdaTarget } from "aws-cdk-lib/aws-events-targets";
-import { PolicyStatement, Role, ServicePrincipal, type Conditions } from "aws-cdk-lib/aws-iam";
+import { Role, ServicePrincipal, type Conditions, type PolicyStatement } from "aws-cdk-lib/aws-iam";
 import {
   ApplicationLogLevel,
   Architecture,
@@ -22,16 +22,22 @@ import { Construct } from "constructs";
 import type { ItemKind, TableAccess } from "../../lib/contract/table-access.ts";
 import { partitionPatterns } from "../../lib/table/keys.ts";
 import type { FunctionValues } from "../functions.ts";
+import type { Parameters } from "../read-parameters.ts";
 import { acceptFinding } from "./accept-finding.ts";
-import { exactly, secretReading, tableArn, tableKeyUse, type TableReference } from "./permissions.ts";
+import {
+  allowing,
+  exactly,
+  secretReading,
+  tableArn,
+  tableKeyUse,
+  type TableReference,
+} from "./permissions.ts";
 
-interface ServiceFunctionProps extends FunctionValues {
+interface ServiceFunctionProps
+  extends FunctionValues, Pick<Parameters, "serviceName" | "logRetentionDays" | "invocationReports"> {
   /** Bundle whose `index.cjs` exports `handler`. */
   readonly code: Code;
   readonly description: string;
-  readonly serviceName: string;
-  readonly logRetentionDays: number;
-  readonly reportsInvocations: boolean;
   /** Whether a schedule invokes it: X-Ray then records nothing, as it would record runs whatever is sampled. */
   readonly isScheduled: boolean;
 }
@@ -89,7 +95,7 @@ export class ServiceFunction extends Construct {
       loggingFormat: LoggingFormat.JSON,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
       // Lambda's INFO reports mostly repeat what the function logs itself.
-      systemLogLevelV2: props.reportsInvocations ? SystemLogLevel.INFO : SystemLogLevel.WARN,
+      systemLogLevelV2: props.invocationReports ? SystemLogLevel.INFO : SystemLogLevel.WARN,
       tracing: props.isScheduled ? Tracing.PASS_THROUGH : Tracing.ACTIVE,
       environment: { POWERTOOLS_SERVICE_NAME: props.serviceName },
       ...(reservedConcurrency !== null && { reservedConcurrentExecutions: reservedConcurrency }),
@@ -128,7 +134,7 @@ export class ServiceFunction extends Construct {
     };
     may(READS[by], [...reads, ...changes]);
     may(CHANGES, changes);
-    this.#function.addEnvironment("TABLE_NAME", table.name);
+    this.#function.addEnvironment("TABLE_NAME", table.tableName);
   }
 
   /**
@@ -208,7 +214,7 @@ export class ServiceFunction extends Construct {
   }
 
   #may(actions: readonly string[], resource: string, conditions: Conditions = {}): void {
-    this.#allow([new PolicyStatement({ actions: [...actions], resources: [resource], conditions })]);
+    this.#allow([allowing(actions, resource, conditions)]);
   }
 
   #allow(statements: readonly PolicyStatement[]): void {

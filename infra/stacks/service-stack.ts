@@ -7,7 +7,7 @@ import { masterSecretName } from "../../lib/delivery/webhook-secret.ts";
 import { LOOKS_SUFFIX, prefixes } from "../../lib/table/keys.ts";
 import { bundledCode, type ModuleOf } from "../bundling/bundled-code.ts";
 import { EntitlementsApi } from "../constructs/entitlements-api.ts";
-import { addOperatorPolicies, type TableReference } from "../constructs/permissions.ts";
+import { addOperatorPolicies } from "../constructs/permissions.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
 import { AUTHORIZER, SCHEDULED_FUNCTIONS, type FunctionName, type OtherFunction } from "../functions.ts";
 import type { Parameters } from "../read-parameters.ts";
@@ -23,8 +23,6 @@ interface ServiceStackProps extends StackProps {
 
 const NAME_LOOKUPS = 64;
 
-const idOf = (name: FunctionName): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-
 const mapOf = <Name extends string, Value>(
   data: Readonly<Record<Name, unknown>>,
   valueOf: (name: Name) => Value,
@@ -37,7 +35,6 @@ const mapOf = <Name extends string, Value>(
 /** Everything that can be redeployed from source: functions, API, schedule, alarms, dashboard. */
 export class ServiceStack extends Stack {
   readonly #parameters: Parameters;
-  readonly #table: TableReference;
   readonly #codeOf: (name: string) => AssetCode;
   readonly #functionNames: Record<string, string> = {};
   readonly #writers: ServiceFunction[] = [];
@@ -47,7 +44,6 @@ export class ServiceStack extends Stack {
     // `cdk destroy` starts with this stack, which without a custom domain would lose the API's address.
     super(scope, id, { terminationProtection: parameters.deletionProtection, ...props });
     this.#parameters = parameters;
-    this.#table = { name: parameters.tableName, keyArn: parameters.tableKeyArn };
     this.#codeOf = bundledCode(moduleOf);
     const authorizer = this.#newFunction("authorizeCredential", AUTHORIZER.description, AUTHORIZER);
     const handlers = mapOf(endpoints, (name) => {
@@ -62,8 +58,7 @@ export class ServiceStack extends Stack {
       authorizer: authorizer.handler,
       handlers,
     });
-    const alarms = this.#watch(api);
-    this.#tell(api, alarms);
+    this.#addOutputs(api, this.#watch(api));
   }
 
   #newFunction(
@@ -71,18 +66,15 @@ export class ServiceStack extends Stack {
     description: string,
     { table: access, store }: Pick<OtherFunction, "table" | "store">,
   ): ServiceFunction {
-    const { serviceName, logRetentionDays, invocationReports, functions } = this.#parameters;
     const folder = functionName(name);
-    const made = new ServiceFunction(this, idOf(name), {
+    const made = new ServiceFunction(this, `${name.charAt(0).toUpperCase()}${name.slice(1)}`, {
+      ...this.#parameters,
+      ...this.#parameters.functions[name],
       code: this.#codeOf(folder),
       description,
-      serviceName,
-      logRetentionDays,
-      reportsInvocations: invocationReports,
       isScheduled: Object.hasOwn(SCHEDULED_FUNCTIONS, name),
-      ...functions[name],
     });
-    made.uses(this.#table, access);
+    made.uses(this.#parameters, access);
     if (access.changes.length > 0) this.#writers.push(made);
     if (store === "android-store") this.#askingGoogle.push(made);
     this.#functionNames[folder] = made.name;
@@ -90,7 +82,7 @@ export class ServiceStack extends Stack {
   }
 
   #addSchedules(): void {
-    const { serviceName, secretPrefix, secretsKeyArn, eventBuses } = this.#parameters;
+    const { serviceName, tableName, secretPrefix, secretsKeyArn, eventBuses } = this.#parameters;
     const { tellChanges: teller, deliverMessages: deliverer } = mapOf(SCHEDULED_FUNCTIONS, (name) => {
       const { description, schedule, everyMinutes, secrets } = SCHEDULED_FUNCTIONS[name];
       const made = this.#newFunction(name, description, SCHEDULED_FUNCTIONS[name]);
@@ -102,7 +94,7 @@ export class ServiceStack extends Stack {
     deliverer.putsEvents(eventBuses ?? []);
     deliverer.resolvesAtOnce(NAME_LOOKUPS);
     // A table other than the stage's own, such as a restored one, has no stream that this stack knows.
-    if (this.#table.name !== serviceName) return;
+    if (tableName !== serviceName) return;
     const stream = StringParameter.valueForStringParameter(this, streamParameter(serviceName));
     // No more than these two: DynamoDB serves at most two readers of a stream without throttling.
     teller.wakesOn(stream, { pk: [{ suffix: LOOKS_SUFFIX }], sk: [{ prefix: prefixes.look }] });
@@ -113,34 +105,28 @@ export class ServiceStack extends Stack {
   }
 
   #watch({ stageName, accessLogs }: EntitlementsApi): Alarms {
-    const { serviceName, monthlyBudget, dashboard } = this.#parameters;
+    const { serviceName, tableName, monthlyBudget, dashboard } = this.#parameters;
     const metrics = new ServiceMetrics({
       serviceName,
       stageName,
-      tableName: this.#table.name,
+      tableName,
       functionNames: this.#functionNames,
     });
     const alarms = new Alarms(this, "Alarms", this.#parameters, metrics);
     if (monthlyBudget !== null)
       addMonthlyBudget(new Construct(this, "Budget"), serviceName, monthlyBudget, alarms.topic);
     if (dashboard)
-      addHealthDashboard(
-        new Construct(this, "Health"),
-        serviceName,
-        metrics,
-        alarms.all,
-        accessLogs.logGroupName,
-      );
+      addHealthDashboard(new Construct(this, "Health"), serviceName, metrics, alarms.all, accessLogs);
     return alarms;
   }
 
-  #tell({ address, domainTarget }: EntitlementsApi, { topic }: Alarms): void {
+  #addOutputs({ address, domainTarget }: EntitlementsApi, { topic }: Alarms): void {
     const output = (name: string, description: string, value: string): void => {
       new CfnOutput(this, name, { description, value });
     };
     output("Address", "Base URL of the API, without the contract's paths.", address);
     output("Version", "Version that is deployed.", this.#parameters.version);
-    output("TableName", "The table's name, for the operator's command line.", this.#table.name);
+    output("TableName", "The table's name, for the operator's command line.", this.#parameters.tableName);
     output(
       "AndroidStoreRoles",
       "Roles that call Google's API; a workload identity pool has to admit them.",
@@ -151,17 +137,9 @@ export class ServiceStack extends Stack {
       "Functions that may change the table, by their logical identifiers.",
       this.#writers.map(({ logicalId }) => logicalId).join(" "),
     );
-    const { reads, changes } = addOperatorPolicies(
-      new Construct(this, "Operator"),
-      this.#table,
-      this.#parameters,
-    );
-    output(
-      "OperatorReadsPolicy",
-      "Policy for the operator's commands that show something.",
-      reads.managedPolicyArn,
-    );
-    output("OperatorChangesPolicy", "Policy for all of the operator's commands.", changes.managedPolicyArn);
+    const { reads, changes } = addOperatorPolicies(new Construct(this, "Operator"), this.#parameters);
+    output("OperatorReadsPolicy", "Policy for the operator's commands that show something.", reads);
+    output("OperatorChangesPolicy", "Policy for all of the operator's commands.", changes);
     output("AlarmTopic", "SNS topic that the alarms notify.", topic.topicArn);
     if (domainTarget !== null)
       output("DomainTarget", "Target of the DNS record for the custom domain.", domainTarget);

@@ -2,7 +2,7 @@ import { Stack } from "aws-cdk-lib";
 import { CfnBudget } from "aws-cdk-lib/aws-budgets";
 import { ComparisonOperator, TreatMissingData, type Alarm } from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
-import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { PolicyStatement, ServicePrincipal, type Conditions } from "aws-cdk-lib/aws-iam";
 import { Topic, type ITopic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { Construct } from "constructs";
@@ -50,15 +50,7 @@ export class Alarms extends Construct {
   #newTopic({ serviceName, alarmEmail }: Parameters): Topic {
     const topic = new Topic(this, "Topic", { displayName: serviceName, enforceSSL: true });
     // A topic policy replaces the default one, which lets the account's alarms publish.
-    topic.addToResourcePolicy(
-      new PolicyStatement({
-        sid: "AlarmsOfThisAccount",
-        principals: [new ServicePrincipal("cloudwatch.amazonaws.com")],
-        actions: ["sns:Publish"],
-        resources: [topic.topicArn],
-        conditions: { StringEquals: { "aws:SourceAccount": Stack.of(this).account } },
-      }),
-    );
+    allowPublishing(topic, "AlarmsOfThisAccount", "cloudwatch");
     if (alarmEmail !== null) topic.addSubscription(new EmailSubscription(alarmEmail));
     acceptFinding(topic, {
       "Serverless-SNSRedrivePolicy":
@@ -67,6 +59,23 @@ export class Alarms extends Construct {
     return topic;
   }
 }
+
+/** No effect on a topic that this stack does not create: its owner must allow the same. */
+const allowPublishing = (
+  topic: ITopic,
+  sid: string,
+  service: "cloudwatch" | "budgets",
+  conditions: Conditions = {},
+) =>
+  topic.addToResourcePolicy(
+    new PolicyStatement({
+      sid,
+      principals: [new ServicePrincipal(`${service}.amazonaws.com`)],
+      actions: ["sns:Publish"],
+      resources: [topic.topicArn],
+      conditions: { StringEquals: { "aws:SourceAccount": Stack.of(topic).account }, ...conditions },
+    }),
+  );
 
 /**
  * Monthly budget of the whole account, in US dollars: AWS separates the costs of stacks only by tags that the payer has
@@ -79,19 +88,9 @@ export const addMonthlyBudget = (
   topic: ITopic,
 ): void => {
   const { account, partition, region } = Stack.of(scope);
-  // No effect on a topic that this stack does not create: its owner must allow the same.
-  const { policyDependable } = topic.addToResourcePolicy(
-    new PolicyStatement({
-      sid: "BudgetsOfThisAccount",
-      principals: [new ServicePrincipal("budgets.amazonaws.com")],
-      actions: ["sns:Publish"],
-      resources: [topic.topicArn],
-      conditions: {
-        StringEquals: { "aws:SourceAccount": account },
-        ArnLike: { "aws:SourceArn": `arn:${partition}:budgets::${account}:*` },
-      },
-    }),
-  );
+  const { policyDependable } = allowPublishing(topic, "BudgetsOfThisAccount", "budgets", {
+    ArnLike: { "aws:SourceArn": `arn:${partition}:budgets::${account}:*` },
+  });
   const budget = new CfnBudget(scope, "Budget", {
     budget: {
       // An account has one list of budgets for all regions, and a stage may be in two while it moves.

@@ -10,6 +10,7 @@ import {
   type Alarm,
   type IMetric,
 } from "aws-cdk-lib/aws-cloudwatch";
+import type { ILogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import { STORES } from "../../lib/contract/schemas.ts";
 import { PERIOD, sumOf, type MetricName, type ServiceMetrics } from "./service-metrics.ts";
@@ -109,11 +110,11 @@ export const addHealthDashboard = (
   serviceName: string,
   metrics: ServiceMetrics,
   alarms: readonly Alarm[],
-  accessLogGroupName: string,
+  accessLogs: ILogGroup,
 ): void => {
   const gateway = new LogQueryWidget({
     title: "What the gateway answered itself",
-    logGroupNames: [accessLogGroupName],
+    logGroupNames: [accessLogs.logGroupName],
     view: LogQueryVisualizationType.TABLE,
     queryLines: [
       'filter ispresent(gatewayError) and gatewayError != "-"',

@@ -7,14 +7,6 @@ export type MetricName = Exclude<keyof typeof METRICS, "namespace">;
 type DimensionName = Exclude<keyof typeof DIMENSIONS, "service">;
 type Dimensions = Readonly<Partial<Record<DimensionName, string>>>;
 
-interface MetricSources {
-  readonly serviceName: string;
-  readonly stageName: string;
-  readonly tableName: string;
-  /** Deployed names, by function name in `bundling/entries.ts`. */
-  readonly functionNames: Readonly<Record<string, string>>;
-}
-
 /** Name in CloudWatch of the firewall rules that limit an address: AWS WAF adds up rules of one name. */
 export const PER_ADDRESS = "per-address";
 
@@ -36,9 +28,15 @@ const OPERATIONS = [
 
 /** CloudWatch metrics of the service and of its AWS resources. Counts are sums over five minutes. */
 export class ServiceMetrics {
-  readonly #sources: MetricSources;
+  readonly #sources;
 
-  constructor(sources: MetricSources) {
+  constructor(sources: {
+    readonly serviceName: string;
+    readonly stageName: string;
+    readonly tableName: string;
+    /** Deployed names, by the function's. */
+    readonly functionNames: Readonly<Record<string, string>>;
+  }) {
     this.#sources = sources;
   }
 
@@ -46,10 +44,7 @@ export class ServiceMetrics {
     return this.#metric(METRICS.namespace, METRICS[name], statistic, {
       [DIMENSIONS.service]: this.#sources.serviceName,
       ...Object.fromEntries(
-        (Object.entries(dimensions) as [DimensionName, string][]).map(([dimension, value]) => [
-          DIMENSIONS[dimension],
-          value,
-        ]),
+        (Object.keys(dimensions) as DimensionName[]).map((name) => [DIMENSIONS[name], dimensions[name]]),
       ),
     });
   }

@@ -6,7 +6,7 @@ import { openApiDocument } from "../../lib/contract/openapi.ts";
 import { androidChange, sandboxPurchase } from "../../sandbox/android-store/shop/requests.ts";
 import { exportRequest } from "../../sandbox/exports/sell.ts";
 import { serverApiFault } from "../../sandbox/ios-store/server-api.ts";
-import { changeSchema, bought } from "../../sandbox/ios-store/shop/requests.ts";
+import { bought, changeSchema } from "../../sandbox/ios-store/shop/requests.ts";
 import { answer, pathOf, type Mount } from "../../sandbox/routes.ts";
 import { CLOCK_PATH, moveRequest } from "../clock/timekeeper.ts";
 import { DEMO } from "../demo.ts";
