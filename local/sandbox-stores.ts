@@ -111,14 +111,12 @@ const SERVER_KEY_SECRET = "sandbox/app-store-key";
 const SECRET_PREFIX = "customer-entitlements/";
 const DEMO_PURCHASE_FILE = "demo-android-purchase-token";
 
-const DEMO_PURCHASE = {
+export const DEMO_PURCHASE = {
   packageName: DEMO.packageName,
   productKind: "subscription",
   productIdentifier: DEMO.androidSubscription,
   basePlanIdentifier: DEMO.androidBasePlan,
 } as const;
-
-const newServerKey = (): ServerKey => ({ ...createServerKey(), ...SERVER_KEY_IDENTIFIERS });
 
 const opened = <Store>(
   folder: DataFolder,
@@ -157,7 +155,9 @@ export const createSandboxStores = ({
   );
   const serverKey = parseKept(
     SERVER_KEY_FILE,
-    keptOrNew(folder, SERVER_KEY_FILE, () => JSON.stringify(newServerKey())),
+    keptOrNew(folder, SERVER_KEY_FILE, () =>
+      JSON.stringify({ ...createServerKey(), ...SERVER_KEY_IDENTIFIERS }),
+    ),
     (text) => serverKeySchema.parse(JSON.parse(text)),
     ", and a new key is created",
   );

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Semaphore } from "async-mutex";
 import { boundedText } from "../lib/bounded-text.ts";
@@ -26,20 +27,19 @@ export const listen = async (
   server: Server,
   port: number,
   { host, variable = "PORT", hint }: PortUse = {},
-): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.once("error", ({ code, message }: NodeJS.ErrnoException) => {
-      const reason =
-        code === "EADDRINUSE"
-          ? `is taken; stop what uses it${hint === undefined ? "" : ` (${hint})`}, or`
-          : `cannot be used (${code ?? message});`;
-      reject(new LocalError(`Port ${port} ${reason} choose another with ${variable}=<port>.`));
-    });
-    server.listen({ port, ...(host !== null && { host: "127.0.0.1" }) }, () => {
-      const address = server.address();
-      resolve(typeof address === "object" && address !== null ? address.port : port);
-    });
-  });
+): Promise<number> => {
+  try {
+    await once(server.listen({ port, ...(host !== null && { host: "127.0.0.1" }) }), "listening");
+  } catch (cause) {
+    const reason =
+      codeOf(cause) === "EADDRINUSE"
+        ? `is taken; stop what uses it${hint === undefined ? "" : ` (${hint})`}, or`
+        : `cannot be used (${codeOf(cause)});`;
+    throw new LocalError(`Port ${port} ${reason} choose another with ${variable}=<port>.`, { cause });
+  }
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : port;
+};
 
 export const close = async (server: Server): Promise<void> =>
   new Promise((resolve) => {

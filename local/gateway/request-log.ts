@@ -41,7 +41,12 @@ const refusalBody = z.object({
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
 });
 
-const NOTHING_BECAUSE: Readonly<Record<string, string>> = {
+/** The functions' one-word reasons of a refusal, and of a product that grants nothing. */
+const BECAUSE: Readonly<Record<string, string>> = {
+  malformed: "the API key is malformed",
+  unknown: "the API key is unknown",
+  expired: "the API key has expired",
+  revoked: "the API key is revoked",
   unmapped: "the catalog does not map it",
   "no-access-duration": "it is rented, and its product has no accessDuration",
 };
@@ -53,19 +58,11 @@ const nothingText = ({ grantsNothing = [] }: FunctionLine): readonly string[] =>
         `${store} ${productIdentifier}`,
         ...(basePlanIdentifier === null ? [] : [`base plan ${basePlanIdentifier}`]),
         ...(purchaseOptionIdentifier === null ? [] : [`purchase option ${purchaseOptionIdentifier}`]),
-      ].join(", ")} grants nothing: ${NOTHING_BECAUSE[because] ?? because}`,
+      ].join(", ")} grants nothing: ${BECAUSE[because] ?? because}`,
   );
 
-/** The authorizer's one-word reasons. */
-const CREDENTIAL_BECAUSE: Readonly<Record<string, string>> = {
-  malformed: "the API key is malformed",
-  unknown: "the API key is unknown",
-  expired: "the API key has expired",
-  revoked: "the API key is revoked",
-};
-
 /** The functions' one-word reasons not to ask a store. */
-const CREDENTIAL_OF_STORE_BECAUSE: Readonly<Record<string, string>> = {
+const UNASKED_BECAUSE: Readonly<Record<string, string>> = {
   secretIsUnreadable:
     "there is no secret of the manifest's name: begin it with customer-entitlements/, or start with --secrets and a file of that name",
   secretIsNoServiceAccount: "the manifest's secret is no service account's key",
@@ -86,9 +83,9 @@ const reasonText = (
       .map(({ path, message }) => (path === "" ? message : `${path} ${message}`))
       .join(", ");
   const { because, refusedBecause, storeStatus, storeReason } = line ?? {};
-  if (because !== undefined) return CREDENTIAL_BECAUSE[because] ?? because;
+  if (because !== undefined) return BECAUSE[because] ?? because;
   if (refusedBecause !== undefined) return `${message} (${refusedBecause.replaceAll("_", " ")})`;
-  const unasked = CREDENTIAL_OF_STORE_BECAUSE[storeReason ?? ""];
+  const unasked = UNASKED_BECAUSE[storeReason ?? ""];
   if (unasked !== undefined) return unasked;
   const answered = [storeStatus, storeReason].filter((part) => part !== undefined);
   return answered.length > 0 ? `the store answered ${answered.join(" ")}` : message;

@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import { Semaphore } from "async-mutex";
 import * as z from "zod";
 import type { MovedClock } from "../clock/moved-clock.ts";
+import { LocalError } from "../server.ts";
 import { ACCOUNT, type Assembly } from "./assembly.ts";
 import type { EnvironmentData, FailedOutcome, Invocation, Outcome } from "./worker.ts";
 
@@ -226,32 +227,37 @@ const lambdaVariables = (
   AWS_DEFAULT_REGION: region,
 });
 
-/** The functions of an assembly, by their logical ids. */
-export const functionsOf = (options: FunctionsOptions, clock: MovedClock): Map<string, FunctionPool> => {
+/** The functions of an assembly. */
+export const functionsOf = (options: FunctionsOptions, clock: MovedClock) => {
   const { assembly, region, tableName, environment, log, output = () => undefined } = options;
-  return new Map(
-    [...assembly.resourcesOf("AWS::Lambda::Function", lambdaFunction)].map(([id, properties]) => {
-      const { Variables } = properties.Environment;
-      const definition = {
-        codeFolder: assembly.codeFolder(properties.Code.S3Key),
-        handler: properties.Handler,
-        functionName: id,
-        functionArn: `arn:aws:lambda:${region}:${ACCOUNT}:function:${id}`,
-        memory: properties.MemorySize,
-        timeout: properties.Timeout * 1000,
-        clock: clock.shared,
-        environment: {
-          ...lambdaVariables(id, options, properties),
-          ...Variables,
-          ...(tableName !== undefined && { TABLE_NAME: tableName }),
-          ...environment,
-        },
-      };
-      return [id, new FunctionPool(definition, { log, output })];
-    }),
-  );
-};
-
-export const stopAll = async (functions: ReadonlyMap<string, FunctionPool>): Promise<void> => {
-  await Promise.all([...functions.values()].map((pool) => pool.stop()));
+  const pools = [...assembly.resourcesOf("AWS::Lambda::Function", lambdaFunction)].map(([id, properties]) => {
+    const definition = {
+      codeFolder: assembly.codeFolder(properties.Code.S3Key),
+      handler: properties.Handler,
+      functionName: id,
+      functionArn: `arn:aws:lambda:${region}:${ACCOUNT}:function:${id}`,
+      memory: properties.MemorySize,
+      timeout: properties.Timeout * 1000,
+      clock: clock.shared,
+      environment: {
+        ...lambdaVariables(id, options, properties),
+        ...properties.Environment.Variables,
+        ...(tableName !== undefined && { TABLE_NAME: tableName }),
+        ...environment,
+      },
+    };
+    return [id, new FunctionPool(definition, { log, output })] as const;
+  });
+  return {
+    /**
+     * @param name the beginning of its logical id
+     * @throws LocalError if there is none
+     */
+    find: (name: string): FunctionPool => {
+      const [, pool] = pools.find(([id]) => id.startsWith(name)) ?? [];
+      if (!pool) throw new LocalError(`The template has no function ${name}.`);
+      return pool;
+    },
+    stop: async (): Promise<void> => void (await Promise.all(pools.map(([, pool]) => pool.stop()))),
+  };
 };

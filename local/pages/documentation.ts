@@ -10,7 +10,13 @@ import { bought, changeSchema } from "../../sandbox/ios-store/shop/requests.ts";
 import { answer, pathOf, type Mount } from "../../sandbox/routes.ts";
 import { CLOCK_PATH, moveRequest } from "../clock/timekeeper.ts";
 import { DEMO } from "../demo.ts";
-import { ANDROID_PREFIX, EXPORTS_PATH, IOS_PREFIX, type LiveExamples } from "../sandbox-stores.ts";
+import {
+  ANDROID_PREFIX,
+  DEMO_PURCHASE,
+  EXPORTS_PATH,
+  IOS_PREFIX,
+  type LiveExamples,
+} from "../sandbox-stores.ts";
 
 /** The groups of the operations, by the beginning of their paths. */
 const TAGS = {
@@ -36,7 +42,7 @@ interface SandboxOperation {
 }
 
 const text = { type: "string" } as const;
-const switched = z.object({ enabled: z.boolean() });
+const switched = { request: z.object({ enabled: z.boolean() }), example: { enabled: true } };
 
 const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
   [`post ${IOS_PREFIX}/purchases`]: {
@@ -57,8 +63,7 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
   },
   [`post ${IOS_PREFIX}/notifications`]: {
     summary: "Switch the App Store's notifications off or on",
-    request: switched,
-    example: { enabled: true },
+    ...switched,
   },
   [`post ${IOS_PREFIX}/server-api`]: {
     summary: "Make the App Store Server API fail; null ends it",
@@ -71,12 +76,7 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
   [`post ${ANDROID_PREFIX}/purchases`]: {
     summary: "Buy; the answer holds the purchase token",
     request: sandboxPurchase,
-    example: {
-      packageName: DEMO.packageName,
-      productKind: "subscription",
-      productIdentifier: DEMO.androidSubscription,
-      basePlanIdentifier: DEMO.androidBasePlan,
-    },
+    example: DEMO_PURCHASE,
     status: 201,
   },
   [`get ${ANDROID_PREFIX}/purchases`]: {
@@ -92,8 +92,7 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
   },
   [`post ${ANDROID_PREFIX}/notifications`]: {
     summary: "Switch the pushes of Google's notifications off or on",
-    request: switched,
-    example: { enabled: true },
+    ...switched,
   },
   [`post ${EXPORTS_PATH}`]: {
     summary: "Sell to persons in both stores; the answer is a rented service's export of them",
