@@ -3,18 +3,19 @@ import type { Instant } from "../entitlements/time.ts";
 import { createLoadingCache } from "../loading-cache.ts";
 import { within } from "../pause.ts";
 
-/** Time limits of a store's API, in milliseconds. */
-interface StoreTiming {
+/**
+ * Time limits of a store's API, in milliseconds: a lookup and an acknowledgement in sequence stay within API Gateway's
+ * timeout of 29 seconds.
+ */
+export const STORE_TIMING = {
   /** One HTTP request, up to the end of its body. */
-  readonly request: number;
+  request: 4_000,
   /** Pause before the one retry. */
-  readonly pause: number;
+  pause: 250,
   /** One question or acknowledgement as a whole: secret, token, requests, pause and retry. */
-  readonly total: number;
-}
-
-/** A lookup and an acknowledgement in sequence stay within API Gateway's timeout of 29 seconds. */
-export const STORE_TIMING: StoreTiming = { request: 4_000, pause: 250, total: 10_000 };
+  total: 10_000,
+};
+type StoreTiming = Readonly<typeof STORE_TIMING>;
 
 /** Text of a secret; null where it does not exist or may not be read. Rejects where the lookup itself fails. */
 export type ReadSecret = (name: string) => Promise<string | null>;

@@ -5,15 +5,10 @@ import type {
   AndroidStore,
   AndroidOrders,
 } from "../../stores/android-store/android-store.ts";
-import type {
-  AppStoreAnswer,
-  AppStoreApp,
-  AppStoreServer,
-  AppTransactions,
-} from "../../stores/ios-store/app-store-server.ts";
+import type { AppStoreAnswer, AppStoreApp, AppStoreClient } from "../../stores/ios-store/app-store-server.ts";
 
 export interface ImportStores {
-  readonly appStore: Pick<AppStoreServer, "subscriptionStatuses" | "transactionHistory"> & AppTransactions;
+  readonly appStore: Pick<AppStoreClient, "subscriptionStatuses" | "transactionHistory" | "appTransaction">;
   readonly androidStore: Pick<AndroidStore, "lookUp" | "acknowledge">;
   readonly orders: AndroidOrders;
 }

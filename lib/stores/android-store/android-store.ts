@@ -35,7 +35,6 @@ export interface AndroidPurchaseRequest {
 export type AndroidStoreAnswer =
   ({ readonly outcome: "verified"; readonly accountEcho?: string } & VerifiedPurchase) | Failure;
 
-/** Outcome of an acknowledgement: after any failure it can be made again. */
 type AcknowledgementAnswer = { readonly outcome: "acknowledged" } | Failure;
 
 /** Times at which the store recorded refunds, revocations and chargebacks: perhaps days after they happened. */
@@ -48,26 +47,6 @@ interface VoidedPeriod {
 export type VoidedPurchase = VoidedPage["voided"][number];
 
 export type VoidedPurchasesAnswer = ({ readonly outcome: "answered" } & VoidedPage) | Failure;
-
-export interface AndroidStore {
-  lookUp(androidPackage: AndroidPackage, request: AndroidPurchaseRequest): Promise<AndroidStoreAnswer>;
-  /**
-   * One page of voided purchases, including subscriptions and partial refunds of a quantity.
-   *
-   * @param page `next` of the page before; null: the first one
-   * @see https://developers.google.com/android-publisher/voided-purchases
-   */
-  voidedPurchases(
-    androidPackage: AndroidPackage,
-    period: VoidedPeriod,
-    page: string | null,
-  ): Promise<VoidedPurchasesAnswer>;
-  /** Never rejects. */
-  acknowledge(
-    androidPackage: AndroidPackage,
-    pending: PendingAcknowledgement,
-  ): Promise<AcknowledgementAnswer>;
-}
 
 /** Google's `type` for lists that include subscriptions. */
 const SUBSCRIPTIONS_TOO = 1;
@@ -113,7 +92,11 @@ const listVoided =
       options,
     );
 
-const rejectedAs = (reason: string): Failure => ({ outcome: "rejected", status: null, reason });
+const rejectedAs = (reason: string | null, status: number | null = null): Failure => ({
+  outcome: "rejected",
+  status,
+  reason,
+});
 
 /** Google answers so for a product name that it does not take, and for a purchase that is acknowledged already. */
 const isRefusal = ({ status }: Failure): boolean => status === 400 || status === 409;
@@ -126,12 +109,15 @@ const ACKNOWLEDGED: AcknowledgementAnswer = { outcome: "acknowledged" };
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2/get
  * @see https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.productsv2/getproductpurchasev2
  */
-export const createAndroidStore = (options: StoreClientOptions): AndroidStore => {
+export const createAndroidStore = (options: StoreClientOptions) => {
   const { now } = options;
   const publisher = createAndroidPublisher(options);
 
   return {
-    lookUp: async (androidPackage, request) => {
+    lookUp: async (
+      androidPackage: AndroidPackage,
+      request: AndroidPurchaseRequest,
+    ): Promise<AndroidStoreAnswer> => {
       const { purchaseToken, productKind, productIdentifier, readsAccountEcho = false } = request;
       if (isNoToken(purchaseToken)) return rejectedAs("invalid");
       const call = readPurchase(androidPackage, purchaseToken, productKind);
@@ -147,7 +133,17 @@ export const createAndroidStore = (options: StoreClientOptions): AndroidStore =>
       return { outcome: "verified", ...reading, ...(accountEcho !== null && { accountEcho }) };
     },
 
-    voidedPurchases: async (androidPackage, period, page) => {
+    /**
+     * One page of voided purchases, including subscriptions and partial refunds of a quantity.
+     *
+     * @param page `next` of the page before; null: the first one
+     * @see https://developers.google.com/android-publisher/voided-purchases
+     */
+    voidedPurchases: async (
+      androidPackage: AndroidPackage,
+      period: VoidedPeriod,
+      page: string | null,
+    ): Promise<VoidedPurchasesAnswer> => {
       const call = listVoided(androidPackage, period, page);
       const result = await publisher.call(androidPackage.credential, call);
       // A list refuses no purchase.
@@ -158,7 +154,11 @@ export const createAndroidStore = (options: StoreClientOptions): AndroidStore =>
       return data === undefined ? malformedAnswer : { outcome: "answered", ...data };
     },
 
-    acknowledge: async (androidPackage, pending) => {
+    /** Never rejects. After any failure it can be made again. */
+    acknowledge: async (
+      androidPackage: AndroidPackage,
+      pending: PendingAcknowledgement,
+    ): Promise<AcknowledgementAnswer> => {
       const { credential } = androidPackage;
       try {
         const deadline = publisher.newDeadline();
@@ -184,36 +184,33 @@ export const createAndroidStore = (options: StoreClientOptions): AndroidStore =>
   };
 };
 
-export interface AndroidOrders {
-  /**
-   * Orders by their identifiers: all of them, or `rejected` where the store does not know one.
-   *
-   * @param orderIdentifiers up to 1,000, each once
-   * @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders/batchget
-   */
-  find(
-    androidPackage: AndroidPackage,
-    orderIdentifiers: readonly string[],
-  ): Promise<{ readonly outcome: "answered"; readonly orders: readonly AndroidOrder[] } | Failure>;
-}
+export type AndroidStore = ReturnType<typeof createAndroidStore>;
 
 /** Google documents that an unknown order fails the request, and not with which reason. */
 const isUnknown = ({ outcome, status }: Failure): boolean =>
   outcome === "unavailable" && (status === 404 || status === 400);
 
-export const createAndroidOrders = (options: StoreClientOptions): AndroidOrders => {
+export const createAndroidOrders = (options: StoreClientOptions) => {
   const publisher = createAndroidPublisher(options);
   return {
-    find: async ({ packageName, credential }, orderIdentifiers) => {
+    /**
+     * Orders by their identifiers: all of them, or `rejected` where the store does not know one.
+     *
+     * @param orderIdentifiers up to 1,000, each once
+     * @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders/batchget
+     */
+    find: async (
+      { packageName, credential }: AndroidPackage,
+      orderIdentifiers: readonly string[],
+    ): Promise<{ readonly outcome: "answered"; readonly orders: readonly AndroidOrder[] } | Failure> => {
       const result = await publisher.call(credential, ({ orders }, auth, limits) =>
         orders.batchget({ packageName, orderIds: [...orderIdentifiers], auth }, limits),
       );
       if (result.outcome !== "answered")
-        return isUnknown(result)
-          ? { outcome: "rejected", status: result.status, reason: result.reason }
-          : result;
+        return isUnknown(result) ? rejectedAs(result.reason, result.status) : result;
       const { data: orders } = ordersAnswer().safeParse(result.body);
       return orders === undefined ? malformedAnswer : { outcome: "answered", orders };
     },
   };
 };
+export type AndroidOrders = ReturnType<typeof createAndroidOrders>;

@@ -85,19 +85,10 @@ const statedIn = (body: unknown) => {
   return { reason, location: first?.location, message: error.message };
 };
 
-interface Answered {
-  readonly status: number;
-  readonly reason: string | null;
-  readonly location: string;
-  /** Never part of a failure. */
-  readonly message: string;
-  readonly retryAt: Instant | null;
-}
-
 export const malformedTokenAnswer = unavailable("malformedTokenAnswer");
 
 /** Answer to a failed request; null: there was none; undefined: the error is not a failed request. */
-const answeredTo = (error: unknown, now: Instant): Answered | null | undefined => {
+const answeredTo = (error: unknown, now: Instant) => {
   const { data } = failedRequest().safeParse(error);
   if (data === undefined) return unansweredBecause(error) === "timeout" ? null : undefined;
   const { response } = data;
@@ -107,10 +98,13 @@ const answeredTo = (error: unknown, now: Instant): Answered | null | undefined =
     status: response.status,
     reason: WORD.test(reason) ? reason : null,
     location,
+    /** Never part of a failure. */
     message,
     retryAt: retryTime(response.headers.get("retry-after"), now, LONGEST_WAIT),
   };
 };
+
+type Answered = NonNullable<ReturnType<typeof answeredTo>>;
 
 /** Whether a request that failed like this may succeed later: timeouts, conflicts, quotas, faults of the server. */
 export const isTransient = ({ status, reason }: Pick<Answered, "status" | "reason">): boolean =>

@@ -7,21 +7,6 @@ import { once } from "../../once.ts";
 import { lenient } from "../lenient.ts";
 import { purchasesOfToken } from "./reading.ts";
 
-/** A Real-time Developer Notification: a hint to ask the store about a purchase. Its type decides no fact, except `fullyVoidedAt`. */
-export interface AndroidStoreNotification {
-  readonly packageName: string;
-  /** Google's type, for the log: `subscription 4`, `voided_purchase 1`, `test`. */
-  readonly type: string;
-  /** Time of the event, by Google's clock; null where it cannot be read. */
-  readonly sentAt: Instant | null;
-  /** Null: the purchase or its kind is not named. */
-  readonly purchase: { readonly purchaseToken: string; readonly productKind: ProductKind } | null;
-  /** Time at which all of a one-time purchase was voided; null: it was not. */
-  readonly fullyVoidedAt: Instant | null;
-  /** A refund that the developer may review; null: it is about something else. */
-  readonly refundReview: z.output<ReturnType<typeof refundReview>> | null;
-}
-
 /** An order's identifier has some 30 characters. */
 const LONGEST_ORDER = 256;
 
@@ -80,17 +65,24 @@ const parseJson = (data: string): unknown => {
 
 type Notified = z.output<ReturnType<typeof developerNotification>>;
 
+interface Subject {
+  /** Google's type, for the log: `subscription 4`, `voided_purchase 1`, `test`. */
+  readonly type: string;
+  /** Null: the purchase or its kind is not named. */
+  readonly purchase: { readonly purchaseToken: string; readonly productKind: ProductKind } | null;
+}
+
 const about = (
   member: string,
   type: number | undefined,
   purchaseToken: string | undefined,
   productKind: ProductKind | undefined,
-): Pick<AndroidStoreNotification, "type" | "purchase"> => ({
+): Subject => ({
   type: type === undefined ? member : `${member} ${type}`,
   purchase: purchaseToken === undefined || productKind === undefined ? null : { purchaseToken, productKind },
 });
 
-const subjectOf = (notified: Notified): Pick<AndroidStoreNotification, "type" | "purchase"> => {
+const subjectOf = (notified: Notified): Subject => {
   const { subscriptionNotification: subscription, oneTimeProductNotification: oneTime } = notified;
   const { voidedPurchaseNotification: voided } = notified;
   if (subscription !== undefined)
@@ -107,11 +99,12 @@ const subjectOf = (notified: Notified): Pick<AndroidStoreNotification, "type" | 
 };
 
 /**
- * Reads the `data` of a push: JSON in base64. Unknown members and types are tolerated.
+ * Reads the `data` of a push, JSON in base64: a Real-time Developer Notification, which is a hint to ask the store about a
+ * purchase. Its type decides no fact, except `fullyVoidedAt`. Unknown members and types are tolerated.
  *
  * @returns null where it cannot be decoded or names no package
  */
-export const readNotification = (data: string): AndroidStoreNotification | null => {
+export const readNotification = (data: string) => {
   const { data: notified } = developerNotification().safeParse(parseJson(data));
   if (notified === undefined) return null;
   const { packageName, eventTimeMillis, voidedPurchaseNotification: voided } = notified;
@@ -121,12 +114,16 @@ export const readNotification = (data: string): AndroidStoreNotification | null 
     VOIDED_KINDS.get(voided?.productType) === "one_time_product" && voided?.refundType === FULL_REFUND;
   return {
     packageName,
+    /** Time of the event, by Google's clock; null where it cannot be read. */
     sentAt,
     ...subjectOf(notified),
+    /** Time at which all of a one-time purchase was voided; null: it was not. */
     fullyVoidedAt: isFullVoid ? sentAt : null,
+    /** A refund that the developer may review; null: it is about something else. */
     refundReview: notified.pendingRefundReviewNotification ?? null,
   };
 };
+export type AndroidStoreNotification = NonNullable<ReturnType<typeof readNotification>>;
 
 /**
  * Time within which Google accepts the review of a refund.

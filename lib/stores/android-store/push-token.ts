@@ -41,17 +41,6 @@ type PushTokenVerdict =
   | { readonly outcome: "rejected"; readonly reason: PushTokenRejection }
   | { readonly outcome: "unavailable" };
 
-export interface PushTokenVerifier {
-  /**
-   * Verifies signature, issuer, expiry and that the e-mail address is verified.
-   *
-   * @param authorization the `Authorization` header; null: there is none
-   */
-  verify(authorization: string | null): Promise<PushTokenVerdict>;
-  /** Compares a verified token with the expected sender; null: they agree. No `expected`: every token is refused. */
-  disagreement(claims: PushTokenClaims, expected: ExpectedSender | null): PushTokenRejection | null;
-}
-
 /** Limits of the requests for Google's keys, in milliseconds. */
 export const PUSH_TOKEN_TIMING = {
   /** One request, up to the end of its body. */
@@ -103,7 +92,7 @@ export const createPushTokenVerifier = (options: {
   readonly certificatesUrl?: string | undefined;
   readonly now: () => Instant;
   readonly timing?: PushTokenTiming;
-}): PushTokenVerifier => {
+}) => {
   const { certificatesUrl = GOOGLE_CERTIFICATES_URL, now, timing = PUSH_TOKEN_TIMING } = options;
   let askedAt = -Infinity;
   const keys = createRemoteJWKSet(new URL(certificatesUrl), {
@@ -127,7 +116,12 @@ export const createPushTokenVerifier = (options: {
   };
 
   return {
-    verify: async (authorization) => {
+    /**
+     * Verifies signature, issuer, expiry and that the e-mail address is verified.
+     *
+     * @param authorization the `Authorization` header; null: there is none
+     */
+    verify: async (authorization: string | null): Promise<PushTokenVerdict> => {
       const [, token] = BEARER.exec(authorization ?? "") ?? [];
       if (token === undefined) return rejected("push_token_missing");
       try {
@@ -149,7 +143,8 @@ export const createPushTokenVerifier = (options: {
         throw error;
       }
     },
-    disagreement: (claims, expected) => {
+    /** Compares a verified token with the expected sender; null: they agree. No `expected`: every token is refused. */
+    disagreement: (claims: PushTokenClaims, expected: ExpectedSender | null): PushTokenRejection | null => {
       if (expected === null) return "push_token_not_expected";
       if (claims.audience !== expected.audience) return "push_token_audience";
       return claims.serviceAccount === (expected.serviceAccount ?? claims.serviceAccount)
@@ -158,3 +153,4 @@ export const createPushTokenVerifier = (options: {
     },
   };
 };
+export type PushTokenVerifier = ReturnType<typeof createPushTokenVerifier>;

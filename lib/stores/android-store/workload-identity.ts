@@ -1,15 +1,5 @@
 import * as z from "zod/mini";
 
-/** A problem in one field. The message continues a sentence that starts with the path, and never quotes the value. */
-interface WorkloadIdentityProblem {
-  readonly path: readonly string[];
-  readonly message: string;
-}
-
-type WorkloadIdentityReading =
-  | { readonly outcome: "valid"; readonly identity: WorkloadIdentity }
-  | { readonly outcome: "invalid"; readonly problems: readonly WorkloadIdentityProblem[] };
-
 /** Whether tokens may be requested from an origin that is not Google's. */
 export type TrustsOrigin = (origin: string) => boolean;
 
@@ -117,14 +107,15 @@ export type WorkloadIdentity = Readonly<z.output<ReturnType<typeof identity>>>;
  * @see https://google.aip.dev/auth/4117
  * @see https://cloud.google.com/docs/authentication/external/externally-sourced-credentials
  */
-export const readWorkloadIdentity = (value: unknown, trustsOrigin: TrustsOrigin): WorkloadIdentityReading => {
+export const readWorkloadIdentity = (value: unknown, trustsOrigin: TrustsOrigin) => {
   const { data, error } = identity(trustsOrigin).safeParse(value);
-  if (error === undefined) return { outcome: "valid", identity: data };
-  const problems = error.issues.flatMap((issue): WorkloadIdentityProblem[] => {
+  if (error === undefined) return { outcome: "valid", identity: data } as const;
+  /** One for each field. A message continues a sentence that starts with the path, and never quotes the value. */
+  const problems = error.issues.flatMap((issue) => {
     const path = issue.path.map(String);
     return issue.code === "unrecognized_keys"
       ? issue.keys.map((key) => ({ path: [...path, key], message: NOT_ACCEPTED }))
       : [{ path, message: issue.message }];
   });
-  return { outcome: "invalid", problems };
+  return { outcome: "invalid", problems } as const;
 };

@@ -26,9 +26,6 @@ import {
   readStatuses,
   readTransaction,
   type Failure,
-  type NotificationPage,
-  type SignedFacts,
-  type TransactionPage,
 } from "./server-answers.ts";
 
 /**
@@ -66,56 +63,6 @@ export interface AskedNotifications {
   readonly to: Instant;
   /** Only those that were not delivered, including those still being retried. */
   readonly onlyFailures: boolean;
-}
-
-/** The App Store Server API. No method rejects because of the store, the network or the key. */
-export interface AppStoreServer {
-  /**
-   * Latest transaction and renewal info of each subscription of the person who made the transaction.
-   *
-   * @see https://developer.apple.com/documentation/appstoreserverapi/get-all-subscription-statuses
-   */
-  subscriptionStatuses(app: AppStoreApp, transactionIdentifier: string): Promise<AppStoreAnswer<SignedFacts>>;
-  /**
-   * One transaction.
-   *
-   * @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-info
-   */
-  transaction(app: AppStoreApp, transactionIdentifier: string): Promise<AppStoreAnswer<SignedFacts>>;
-  /**
-   * One page, of up to 20, of the person's transactions, in the order of their last changes, the latest first.
-   *
-   * @param revision `next` of the page before; null: the first page
-   * @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history
-   */
-  transactionHistory(
-    app: AppStoreApp,
-    transactionIdentifier: string,
-    revision: string | null,
-  ): Promise<AppStoreAnswer<TransactionPage>>;
-  /**
-   * One page, of up to 20, of notifications. Apple does not document whether the period includes both its ends: let
-   * periods overlap.
-   *
-   * @param page `next` of the page before, with the same period; null: the first page
-   * @see https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
-   */
-  notificationHistory(
-    app: AppStoreApp,
-    asked: AskedNotifications,
-    page: string | null,
-  ): Promise<AppStoreAnswer<NotificationPage>>;
-}
-
-/** A question that an import asks. */
-export interface AppTransactions {
-  /**
-   * The signed app transaction of the person who made the transaction. `unknown` also where the app is older than app
-   * transaction ids.
-   *
-   * @see https://developer.apple.com/documentation/appstoreserverapi/get-app-transaction-info
-   */
-  appTransaction(app: AppStoreApp, transactionIdentifier: string): Promise<AppStoreAnswer<string>>;
 }
 
 const APPLE_ROOT_URLS: Readonly<Record<AppStoreApp["environment"], string>> = {
@@ -235,11 +182,11 @@ const createAsk = ({
 
 /**
  * Client of the App Store Server API. Its answers are signed, and must be verified like what an app sends. A given root
- * URL replaces that of both environments.
+ * URL replaces that of both environments. No method rejects because of the store, the network or the key.
  *
  * @see https://developer.apple.com/documentation/appstoreserverapi
  */
-export const createAppStoreServer = (options: StoreClientOptions): AppStoreServer & AppTransactions => {
+export const createAppStoreServer = (options: StoreClientOptions) => {
   const ask = createAsk(options);
 
   const urlOf = (
@@ -261,15 +208,44 @@ export const createAppStoreServer = (options: StoreClientOptions): AppStoreServe
         : impossibleTransaction;
 
   return {
+    /**
+     * Latest transaction and renewal info of each subscription of the person who made the transaction.
+     *
+     * @see https://developer.apple.com/documentation/appstoreserverapi/get-all-subscription-statuses
+     */
     subscriptionStatuses: askAbout("v1/subscriptions", readStatuses),
+    /** @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-info */
     transaction: askAbout("v1/transactions", readTransaction),
+    /**
+     * The signed app transaction of the person who made the transaction. `unknown` also where the app is older than app
+     * transaction ids.
+     *
+     * @see https://developer.apple.com/documentation/appstoreserverapi/get-app-transaction-info
+     */
     appTransaction: askAbout("v1/transactions/appTransactions", readAppTransaction),
-    transactionHistory: async (app, transactionIdentifier, revision) => {
+    /**
+     * One page, of up to 20, of the person's transactions, in the order of their last changes, the latest first.
+     *
+     * @param revision `next` of the page before; null: the first page
+     * @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history
+     */
+    transactionHistory: async (app: AppStoreApp, transactionIdentifier: string, revision: string | null) => {
       const query = { sort: "DESCENDING", ...(revision !== null && { revision }) };
       const read = (answer: unknown) => readHistory(answer, revision);
       return askAbout("v2/history", read, query)(app, transactionIdentifier);
     },
-    notificationHistory: async (app, { from, to, onlyFailures }, page) => {
+    /**
+     * One page, of up to 20, of notifications. Apple does not document whether the period includes both its ends: let
+     * periods overlap.
+     *
+     * @param page `next` of the page before, with the same period; null: the first page
+     * @see https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
+     */
+    notificationHistory: async (
+      app: AppStoreApp,
+      { from, to, onlyFailures }: AskedNotifications,
+      page: string | null,
+    ) => {
       const query = page === null ? {} : { paginationToken: page };
       const url = urlOf(app, "v1/notifications/history", query);
       const body = { startDate: from, endDate: to, onlyFailures };
@@ -277,3 +253,6 @@ export const createAppStoreServer = (options: StoreClientOptions): AppStoreServe
     },
   };
 };
+export type AppStoreClient = ReturnType<typeof createAppStoreServer>;
+/** Questions of the service; only an import asks for app transactions. */
+export type AppStoreServer = Omit<AppStoreClient, "appTransaction">;
