@@ -252,12 +252,11 @@ export const openSource = async (
   const transactionOf = await loadReceiptReader();
   const rows = async function* (): AsyncGenerator<ImportRow> {
     for (const [file, { path, delimiter, profile }] of files.entries()) {
-      let number = 0;
-      for await (const row of rowsIn(path, delimiter, options.map)) {
-        number += 1;
-        const reading =
-          row === null ? UNREADABLE : withoutReceipts(profile.read(row, options.account), transactionOf);
-        yield { file, number, ...reading };
+      let row = 0;
+      for await (const fields of rowsIn(path, delimiter, options.map)) {
+        row += 1;
+        const reading = fields === null ? UNREADABLE : profile.read(fields, options.account);
+        yield { file, row, ...withoutReceipts(reading, transactionOf) };
       }
     }
   };

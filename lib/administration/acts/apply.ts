@@ -1,9 +1,9 @@
 import { storesOf, type Application, type StoreReference } from "../../applications/application.ts";
-import type { Audited } from "./audit.ts";
 import type { ApplicationId } from "../../identifiers.ts";
 import { pause, tryAgain } from "../../pause.ts";
 import { differenceOf, type ApplicationChange } from "../manifest/difference.ts";
 import type { Manifest } from "../manifest/manifest.ts";
+import type { Audited } from "./audit.ts";
 
 export interface StoreRegistration extends StoreReference {
   readonly application: ApplicationId;

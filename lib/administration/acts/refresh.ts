@@ -1,14 +1,14 @@
 import type { Application } from "../../applications/application.ts";
 import type { Store } from "../../contract/schemas.ts";
+import type { StoreInEnvironment } from "../../customers/application-of.ts";
 import { ASKED_PER_SECOND, ASKED_PER_SECOND_IN_SANDBOX } from "../../customers/asking/ask-due-purchases.ts";
 import { type AskQueues, queuedAsk } from "../../customers/asking/ask.ts";
+import type { CustomerTable } from "../../customers/storing/fact-store.ts";
 import {
   bundleOrPackageOf,
   type StoredCustomer,
   type StoredPurchase,
 } from "../../customers/storing/records.ts";
-import type { StoreInEnvironment } from "../../customers/application-of.ts";
-import type { CustomerTable } from "../../customers/storing/fact-store.ts";
 import { SECOND } from "../../duration.ts";
 import { lastHeard, nextAsk } from "../../entitlements/next-ask.ts";
 import { referenceText, type PurchaseReference } from "../../entitlements/purchase.ts";

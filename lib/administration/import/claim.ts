@@ -57,10 +57,16 @@ export interface RowReading {
   readonly problems: readonly RowProblem[];
 }
 
-export interface ImportRow extends RowReading {
+interface Place {
   readonly file: number;
-  /** Number of the row in its file, from 1 on, the header aside. */
-  readonly number: number;
+  /** From 1 on, the header aside. */
+  readonly row: number;
+}
+
+export interface ImportRow extends Place, RowReading {}
+
+export interface PlacedClaim extends Place {
+  readonly claim: Claim;
 }
 
 export interface ImportSource {
@@ -72,15 +78,9 @@ export interface ImportSource {
   rows(): AsyncIterable<ImportRow>;
 }
 
-export interface PlacedClaim {
-  readonly file: number;
-  readonly row: number;
-  readonly claim: Claim;
-}
-
 export const claimsOf = async function* (source: ImportSource): AsyncGenerator<PlacedClaim> {
-  for await (const { file, number, claims } of source.rows())
-    for (const claim of claims) yield { file, row: number, claim };
+  for await (const { file, row, claims } of source.rows())
+    for (const claim of claims) yield { file, row, claim };
 };
 
 export type RowProblems = Map<RowProblem, { count: number; readonly firstRow: string }>;
@@ -89,11 +89,11 @@ export type RowProblems = Map<RowProblem, { count: number; readonly firstRow: st
 export const readRows = async (source: ImportSource, onClaim: (claim: Claim) => void) => {
   const problems: RowProblems = new Map();
   let rows = 0;
-  for await (const row of source.rows()) {
+  for await (const { file, row, claims, problems: found } of source.rows()) {
     rows += 1;
-    row.claims.forEach(onClaim);
-    for (const problem of row.problems) {
-      const firstRow = `${source.files[row.file]?.name ?? ""}, row ${row.number}`;
+    claims.forEach(onClaim);
+    for (const problem of found) {
+      const firstRow = `${source.files[file]?.name ?? ""}, row ${row}`;
       const noted = problems.get(problem) ?? { count: 0, firstRow };
       noted.count += 1;
       problems.set(problem, noted);

@@ -1,8 +1,8 @@
 import { accountIdentifier, type Store } from "../../contract/schemas.ts";
-import type { Access, AskedEnvironment, Claim, PurchaseName, RowReading } from "./claim.ts";
 import type { ProductReference } from "../../entitlements/catalog.ts";
 import { type Instant, isInstant } from "../../entitlements/time.ts";
 import { accountId } from "../../identifiers.ts";
+import type { Access, AskedEnvironment, Claim, PurchaseName, RowReading } from "./claim.ts";
 
 /** A row's fields by column. */
 export type Row = Readonly<Record<string, string>>;

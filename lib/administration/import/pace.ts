@@ -133,8 +133,8 @@ export const pacedStores = (
           ofApple(app, () => appStore.transactionHistory(app, id, revision)),
       },
       androidStore: {
+        ...androidStore,
         lookUp: (of, request) => ofGoogle(of, () => androidStore.lookUp(of, request)),
-        acknowledge: (...asked) => androidStore.acknowledge(...asked),
       },
       orders: { find: (of, identifiers) => ofGoogle(of, () => orders.find(of, identifiers)) },
     },

@@ -1,7 +1,7 @@
 import type { Application } from "../../applications/application.ts";
 import { STORES, type Store } from "../../contract/schemas.ts";
-import { accountHoldings } from "../../customers/storing/records.ts";
 import type { CustomerTable } from "../../customers/storing/fact-store.ts";
+import { accountHoldings } from "../../customers/storing/records.ts";
 import type { Catalog, ProductReference } from "../../entitlements/catalog.ts";
 import { entitlementsAt } from "../../entitlements/entitlements.ts";
 import type { Instant } from "../../entitlements/time.ts";

@@ -63,20 +63,23 @@ export const readClaims = async (
   return all;
 };
 
+const note = ({ join, record }: ImportRun, entry: JournalEntry): void => {
+  record(entry);
+  applyEntry(join, entry);
+};
+
 /** Counts the claims that are done with, asked about or not, and takes the answers. */
-const createAnswers = ({ join, record, progress }: ImportRun, all: number) => {
+const createAnswers = (run: ImportRun, all: number) => {
   let [done, differences] = [0, 0];
-  const report = (): void => progress({ phase: "asking", done, all, differences });
+  const report = (): void => run.progress({ phase: "asking", done, all, differences });
   return {
     done: (claims: number): void => {
       done += claims;
       report();
     },
     settle: (claim: Claim, asked: Asked): void => {
-      const entry: JournalEntry = { id: idOf(claim), ...asked };
-      record(entry);
-      applyEntry(join, entry);
-      const isGiven = givesAccess(lineageOf(join, claim).state);
+      note(run, { id: idOf(claim), ...asked });
+      const isGiven = givesAccess(lineageOf(run.join, claim).state);
       if (claim.access !== null && claim.access.given !== isGiven) differences += 1;
       report();
     },
@@ -153,17 +156,14 @@ const askStore = async (run: ImportRun, store: Store, answers: Answers): Promise
   });
 };
 
-const linkPerson = async ({ join, storing, record }: ImportRun, claim: Claim): Promise<void> => {
-  const lineage = lineageOf(join, claim);
+const linkPerson = async (run: ImportRun, claim: Claim): Promise<void> => {
+  const lineage = lineageOf(run.join, claim);
   const { stored, environment, key } = lineage;
   const person = personOf(lineage);
   const account = person.decided ?? (person.isDisputed ? null : claim.account);
   if (account === null || person.linked !== null || stored !== "stored" || key === null) return;
   const reference = { store: claim.store, environment, key: purchaseKey(key) };
-  const linked = await storing.link(reference, account);
-  const entry: JournalEntry = { id: idOf(claim), linked };
-  record(entry);
-  applyEntry(join, entry);
+  note(run, { id: idOf(claim), linked: await run.storing.link(reference, account) });
 };
 
 const linkAll = async (run: ImportRun, all: number): Promise<void> => {

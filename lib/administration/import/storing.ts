@@ -1,7 +1,7 @@
 import type { AndroidStoreConfiguration, Application } from "../../applications/application.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { customersOf, isErased, type AndroidStoreSource } from "../../customers/storing/records.ts";
 import type { CustomerTable } from "../../customers/storing/fact-store.ts";
+import { customersOf, isErased, type AndroidStoreSource } from "../../customers/storing/records.ts";
 import {
   type AndroidStorePurchases,
   storeAndroidStorePurchase,

@@ -1,3 +1,4 @@
+import { type Document, isCollection, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
 import type * as z from "zod";
 import type { Application } from "../../applications/application.ts";
 import { catalogOf } from "../../entitlements/catalog.ts";
@@ -5,7 +6,6 @@ import type { ApplicationId } from "../../identifiers.ts";
 import { PRODUCT_NAME } from "./difference.ts";
 import { manifestSchema, messageOf } from "./manifest-schema.ts";
 import { isMapping, type ManifestTrust, TRUSTS_NOTHING } from "./manifest-values.ts";
-import { type Document, isCollection, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
 
 type YamlPath = readonly PropertyKey[];
 

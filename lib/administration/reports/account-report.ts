@@ -1,20 +1,20 @@
 import { type Application, tellsChanges } from "../../applications/application.ts";
-import { type Link, type StoredCustomer, accountHoldings, customersOf, eachOnce, isErased } from "../../customers/storing/records.ts";
+import { ENVIRONMENTS } from "../../contract/schemas.ts";
+import type { AskQueues } from "../../customers/asking/ask.ts";
 import type { CustomerTable } from "../../customers/storing/fact-store.ts";
+import { type Link, type StoredCustomer, accountHoldings, customersOf, eachOnce, isErased } from "../../customers/storing/records.ts";
+import type { AccountDelivery, Delivery, DestinationReference } from "../../delivery/delivery-queue.ts";
 import { entitlementsAt } from "../../entitlements/entitlements.ts";
-import type { Holding } from "../../entitlements/timeline.ts";
 import { type IdentityReference, type Purchase, type PurchaseReference, referenceText } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import type { AskQueues } from "../../customers/asking/ask.ts";
+import type { Holding } from "../../entitlements/timeline.ts";
 import { type AccountId, type ApplicationId, type CustomerId, purchaseKey } from "../../identifiers.ts";
-import type { AccountDelivery, Delivery, DestinationReference } from "../../delivery/delivery-queue.ts";
 import { compare } from "../../order.ts";
-import type { Change, ChangePlace, Told } from "../../telling/change.ts";
-import { type Asking, createAskings } from "./asking.ts";
-import type { FindOwnership } from "../acts/operations.ts";
-import { ENVIRONMENTS } from "../../contract/schemas.ts";
 import { purchaseKeyOfToken } from "../../stores/android-store/reading.ts";
 import { storeIdentifier } from "../../stores/ios-store/payloads.ts";
+import type { Change, ChangePlace, Told } from "../../telling/change.ts";
+import type { FindOwnership } from "../acts/operations.ts";
+import { type Asking, createAskings } from "./asking.ts";
 
 type WaitingVersion = Pick<AccountDelivery & Delivery, "version" | "since" | "tries" | "nextTryAt">;
 

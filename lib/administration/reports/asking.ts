@@ -1,7 +1,7 @@
 import type { Application } from "../../applications/application.ts";
+import type { StoreInEnvironment } from "../../customers/application-of.ts";
 import type { AskQueues, PauseReason } from "../../customers/asking/ask.ts";
 import type { IosStoreSource, StoredPurchase } from "../../customers/storing/records.ts";
-import type { StoreInEnvironment } from "../../customers/application-of.ts";
 import { lastHeard, nextAsk, type AskReason } from "../../entitlements/next-ask.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { QueueHealth } from "../../queues/health.ts";
