@@ -6,6 +6,8 @@ import { isInstant, parsePeriod, type Instant } from "../lib/entitlements/time.t
 
 export const text = z.string().min(1);
 
+export const readonlyObject = <Shape extends z.ZodRawShape>(shape: Shape) => z.object(shape).readonly();
+
 export const instant = z.custom<Instant>(isInstant);
 
 export const time = z.iso.datetime({ offset: true }).transform((value): Instant => Date.parse(value));

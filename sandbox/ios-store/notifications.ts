@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import { DAY, HOUR } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { instant } from "../clock.ts";
+import { instant, readonlyObject } from "../clock.ts";
 import { createPushQueue, waitingPush } from "../pushes.ts";
 import { accountSchema, type Account, type Notice } from "./shop/lineage.ts";
 import { signedPayloadsOf, statusOf } from "./shop/payloads.ts";
@@ -26,15 +26,13 @@ const pendingPush = waitingPush.extend({
   environment: accountSchema.unwrap().shape.environment,
 });
 /** A notification with all tries to send it, in Apple's own names. */
-const sentPush = z
-  .object({
-    signedPayload: z.string(),
-    sendAttempts: z
-      .array(z.object({ attemptDate: instant, sendAttemptResult: z.string() }))
-      .min(1)
-      .readonly(),
-  })
-  .readonly();
+const sentPush = readonlyObject({
+  signedPayload: z.string(),
+  sendAttempts: z
+    .array(z.object({ attemptDate: instant, sendAttemptResult: z.string() }))
+    .min(1)
+    .readonly(),
+});
 export const savedPushes = z.object({
   enabled: z.boolean(),
   pending: z.array(pendingPush),

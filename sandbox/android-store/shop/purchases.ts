@@ -4,7 +4,7 @@ import * as z from "zod";
 import { PRODUCT_KINDS } from "../../../lib/contract/schemas.ts";
 import { DAY, MINUTE } from "../../../lib/duration.ts";
 import { parsePeriod, plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
-import { instant } from "../../clock.ts";
+import { instant, readonlyObject } from "../../clock.ts";
 import type { Notice } from "../notifications.ts";
 
 /** The store's purchases, in the API's own shapes. */
@@ -44,25 +44,21 @@ const subscriptionTerms = oneTimeTerms.extend({
 });
 export type SubscriptionTerms = Readonly<z.output<typeof subscriptionTerms>>;
 
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+export const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-const soldSubscription = z
-  .object({
-    packageName: z.string(),
-    productKind: z.literal("subscription"),
-    answer: z.custom<SubscriptionPurchase>(isObject),
-    /** Null: it was put as a raw answer, and never changes by itself. */
-    terms: subscriptionTerms.nullable(),
-  })
-  .readonly();
-const soldOneTimePurchase = soldSubscription
-  .unwrap()
-  .extend({
-    productKind: z.literal("one_time_product"),
-    answer: z.custom<OneTimePurchase>(isObject),
-    terms: oneTimeTerms.nullable(),
-  })
-  .readonly();
+const soldSubscription = readonlyObject({
+  packageName: z.string(),
+  productKind: z.literal("subscription"),
+  answer: z.custom<SubscriptionPurchase>(isObject),
+  /** Null: it was put as a raw answer, and never changes by itself. */
+  terms: subscriptionTerms.nullable(),
+});
+const soldOneTimePurchase = readonlyObject({
+  packageName: z.string(),
+  productKind: z.literal("one_time_product"),
+  answer: z.custom<OneTimePurchase>(isObject),
+  terms: oneTimeTerms.nullable(),
+});
 
 /** A purchase as the store and the data folder keep it. */
 export const soldPurchase = z.union([soldSubscription, soldOneTimePurchase]);
@@ -73,7 +69,7 @@ export type SoldPurchase = SoldSubscription | SoldOneTimePurchase;
 /** A purchase without its terms. */
 export type StoredPurchase = Omit<SoldSubscription, "terms"> | Omit<SoldOneTimePurchase, "terms">;
 
-export const voidedPurchase = z.object({
+export const voidedPurchase = readonlyObject({
   packageName: z.string(),
   purchaseToken: z.string(),
   productKind: z.enum(PRODUCT_KINDS),
@@ -89,7 +85,7 @@ export const voidedPurchase = z.object({
   quantity: z.int().nullable(),
 });
 
-export type VoidedPurchase = Readonly<z.output<typeof voidedPurchase>>;
+export type VoidedPurchase = z.output<typeof voidedPurchase>;
 
 export type VoidedOrder = Pick<VoidedPurchase, "orderId" | "orderedAt" | "by" | "for" | "quantity">;
 

@@ -2,13 +2,14 @@ import { randomBytes } from "node:crypto";
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import * as z from "zod";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import { createDue, earliest, instant } from "../../clock.ts";
+import { createDue, earliest, instant, readonlyObject } from "../../clock.ts";
 import { ImpossibleChange } from "../../routes.ts";
 import { developerNotification, type DeveloperNotification } from "../notifications.ts";
 import { changed, revoked } from "./changes.ts";
 import {
   ACKNOWLEDGEMENT_PENDING,
   after,
+  isObject,
   isPaid,
   soldPurchase,
   voidedPurchase,
@@ -25,14 +26,14 @@ import { afterState, expired, linesOf, stateEndsAt, tell } from "./subscription-
 type Line = androidpublisher_v3.Schema$LineItem;
 
 /** One payment. It outlives its purchase, whose token may be dropped. */
-const order = z.object({
+const order = readonlyObject({
   orderId: z.string(),
   packageName: z.string(),
   purchaseToken: z.string(),
   createdAt: instant,
-  lines: z.array(z.custom<Line>((value) => typeof value === "object" && value !== null)),
+  lines: z.array(z.custom<Line>(isObject)),
 });
-export type Order = Readonly<z.output<typeof order>>;
+export type Order = z.output<typeof order>;
 
 /** Lines of a purchase's answer, each with its order. */
 const orderLinesOf = (sold: SoldPurchase, at: Instant): readonly { orderId: string; line: Line }[] => {

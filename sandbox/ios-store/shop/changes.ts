@@ -6,9 +6,6 @@ import {
   endOf,
   INTENTS,
   latestOf,
-  notified,
-  openly,
-  silently,
   subscriptionOf,
   withEvent,
   type Current,
@@ -61,7 +58,7 @@ const withRevocation = (
   const subscription = isLatestPeriod(lineage, event)
     ? { standing: standingAfter(revocation, current), autoRenews: false }
     : undefined;
-  return notified(changed(current, { transactions, subscription }), name, { transactionIdentifier });
+  return changed(current, { transactions, subscription }, name, { transactionIdentifier });
 };
 
 type Refund = ChangesByName["refund" | "refund-partly"];
@@ -77,8 +74,10 @@ const shareOf = (change: Refund, quantity: number): Pick<Revocation, "type" | "p
   return { type: "REFUND_PRORATED", percentage: Math.round(share * WHOLE) };
 };
 
-const renewalDisabled = (current: Current): Current =>
-  openly(current, { autoRenews: false }, "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED");
+const withRenewal = (current: Current, autoRenews: boolean): Current => {
+  const subtype = autoRenews ? "AUTO_RENEW_ENABLED" : "AUTO_RENEW_DISABLED";
+  return changed(current, { subscription: { autoRenews } }, `DID_CHANGE_RENEWAL_STATUS ${subtype}`);
+};
 
 /** @throws ImpossibleChange */
 const refunded = (current: Current, change: Refund): Current => {
@@ -92,7 +91,7 @@ const refunded = (current: Current, change: Refund): Current => {
   const renews = lineage.subscription?.autoRenews === true && isLatestPeriod(lineage, transaction.event);
   const revocation = { at, reason: change.reason, ...share };
   // Before it refunds a subscription's latest period, the store turns the renewal off.
-  return withRevocation(renews ? renewalDisabled(current) : current, transaction, revocation, "REFUND");
+  return withRevocation(renews ? withRenewal(current, false) : current, transaction, revocation, "REFUND");
 };
 
 /** @throws ImpossibleChange */
@@ -136,14 +135,16 @@ const RULES: { readonly [Name in LineageChange]: Rule<Name> } = {
   "renew-ahead": {
     in: ["active"],
     whileRenewing: true,
-    step: (current) =>
-      silently(current, { chargedAheadAt: Math.max(current.at, endOf(current.lineage) - AHEAD) }),
+    step: (current) => {
+      const chargedAheadAt = Math.max(current.at, endOf(current.lineage) - AHEAD);
+      return changed(current, { subscription: { chargedAheadAt } });
+    },
   },
   cancel: {
     in: RUNNING,
     whileRenewing: true,
     step: (current) => {
-      const disabled = renewalDisabled(current);
+      const disabled = withRenewal(current, false);
       // Ends at once: the store does not retry a charge for a canceled renewal.
       return subscriptionOf(current.lineage).standing.kind === "retry"
         ? expired(disabled, "voluntary")
@@ -155,13 +156,13 @@ const RULES: { readonly [Name in LineageChange]: Rule<Name> } = {
     step: (current) => {
       if (subscriptionOf(current.lineage).autoRenews)
         throw new ImpossibleChange("The subscription renews already.");
-      return openly(current, { autoRenews: true }, "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_ENABLED");
+      return withRenewal(current, true);
     },
   },
   "fail-billing": {
     in: ["active"],
     whileRenewing: true,
-    step: (current) => silently(current, { billingFails: true }),
+    step: (current) => changed(current, { subscription: { billingFails: true } }),
   },
   recover: {
     in: RUNNING,
@@ -169,7 +170,7 @@ const RULES: { readonly [Name in LineageChange]: Rule<Name> } = {
       const { standing, billingFails } = subscriptionOf(current.lineage);
       if (standing.kind !== "active") return charged(current);
       if (!billingFails) throw new ImpossibleChange("No charge fails.");
-      return silently(current, { billingFails: false });
+      return changed(current, { subscription: { billingFails: false } });
     },
   },
   expire: {
@@ -216,16 +217,16 @@ const RULES: { readonly [Name in LineageChange]: Rule<Name> } = {
       const { lineage } = current;
       const { productIdentifier, period = subscriptionOf(lineage).cadence.period } = change;
       const subtype = productIdentifier === latestOf(lineage).productIdentifier ? "" : " DOWNGRADE";
-      const next = { productIdentifier, period };
       // Choosing a product for the next period turns the renewal on.
-      return openly(current, { next, autoRenews: true }, `DID_CHANGE_RENEWAL_PREF${subtype}`);
+      const subscription = { next: { productIdentifier, period }, autoRenews: true };
+      return changed(current, { subscription }, `DID_CHANGE_RENEWAL_PREF${subtype}`);
     },
   },
   "price-increase": {
     in: ["active"],
     step: (current, { consent }) => {
       const subtype = consent === "pending" ? "PENDING" : "ACCEPTED";
-      return openly(current, { priceIncrease: consent }, `PRICE_INCREASE ${subtype}`);
+      return changed(current, { subscription: { priceIncrease: consent } }, `PRICE_INCREASE ${subtype}`);
     },
   },
   extend: {
@@ -239,7 +240,7 @@ const RULES: { readonly [Name in LineageChange]: Rule<Name> } = {
         cadence: { ...cadence, from: expiresDate, periods: 0 },
         chargedAheadAt: null,
       };
-      return notified(changed(current, { transactions, subscription }), "RENEWAL_EXTENDED");
+      return changed(current, { transactions, subscription }, "RENEWAL_EXTENDED");
     },
   },
   refund: { step: refunded },
@@ -249,7 +250,7 @@ const RULES: { readonly [Name in LineageChange]: Rule<Name> } = {
     step: (current, change) => {
       const { transactionIdentifier } = namedTransaction(current.lineage, change.transactionIdentifier);
       const about = { transactionIdentifier, consumptionRequestReason: change.reason };
-      return notified(changed(current), "CONSUMPTION_REQUEST", about);
+      return changed(current, {}, "CONSUMPTION_REQUEST", about);
     },
   },
   unshare: {
@@ -270,7 +271,7 @@ const RULES: { readonly [Name in LineageChange]: Rule<Name> } = {
       return changed(current, { transactions: [...lineage.transactions, copy] });
     },
   },
-  "rescind-consent": { step: (current) => notified(changed(current), "RESCIND_CONSENT") },
+  "rescind-consent": { step: (current) => changed(current, {}, "RESCIND_CONSENT") },
 };
 
 /** Whether a change happens to the lineages of family members too. */

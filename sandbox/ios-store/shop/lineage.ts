@@ -1,11 +1,11 @@
 import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { instant } from "../../clock.ts";
+import { instant, readonlyObject } from "../../clock.ts";
 import { ImpossibleChange } from "../../routes.ts";
 
 /** The store's memory of its customers and their purchases. The schemas also read a saved state. */
 
-const period = z.object({ months: z.int().min(0), milliseconds: z.int().min(0) }).readonly();
+const period = readonlyObject({ months: z.int().min(0), milliseconds: z.int().min(0) });
 
 export const PRODUCT_TYPES = [
   "Auto-Renewable Subscription",
@@ -15,47 +15,41 @@ export const PRODUCT_TYPES = [
 ] as const;
 
 /** One Apple Account's copy of an app. */
-export const accountSchema = z
-  .object({
-    bundleIdentifier: z.string(),
-    appAppleIdentifier: z.int(),
-    environment: z.enum(["Production", "Sandbox"]),
-    /** Null: an app from before these identifiers. */
-    appTransactionIdentifier: z.string().nullable(),
-    /** Account that the app's requests name; undefined: they name none. */
-    applicationAccountIdentifier: z.string().nullish(),
-  })
-  .readonly();
+export const accountSchema = readonlyObject({
+  bundleIdentifier: z.string(),
+  appAppleIdentifier: z.int(),
+  environment: z.enum(["Production", "Sandbox"]),
+  /** Null: an app from before these identifiers. */
+  appTransactionIdentifier: z.string().nullable(),
+  /** Account that the app's requests name; undefined: they name none. */
+  applicationAccountIdentifier: z.string().nullish(),
+});
 export type Account = z.output<typeof accountSchema>;
 
-const revocation = z
-  .object({
-    at: instant,
-    /** 1: because of an issue with the app; 0: for any other reason. */
-    reason: z.union([z.literal(0), z.literal(1)]),
-    type: z.enum(["REFUND_FULL", "REFUND_PRORATED", "FAMILY_REVOKE"]),
-    /** In thousandths of a per cent; null for family sharing. */
-    percentage: z.int().nullable(),
-  })
-  .readonly();
+const revocation = readonlyObject({
+  at: instant,
+  /** 1: because of an issue with the app; 0: for any other reason. */
+  reason: z.union([z.literal(0), z.literal(1)]),
+  type: z.enum(["REFUND_FULL", "REFUND_PRORATED", "FAMILY_REVOKE"]),
+  /** In thousandths of a per cent; null for family sharing. */
+  percentage: z.int().nullable(),
+});
 export type Revocation = z.output<typeof revocation>;
 
-const transaction = z
-  .object({
-    transactionIdentifier: z.string(),
-    /** Identifies one purchase event under any number of transaction ids; a subscription's `webOrderLineItemId`. */
-    event: z.string(),
-    productIdentifier: z.string(),
-    purchaseDate: instant,
-    /** Null: no subscription. */
-    expiresDate: instant.nullable(),
-    reason: z.enum(["PURCHASE", "RENEWAL"]),
-    isUpgraded: z.boolean(),
-    revocation: revocation.nullable(),
-    /** Order in which the store made or last changed its transactions; undefined: not yet kept. */
-    revision: z.int().optional(),
-  })
-  .readonly();
+const transaction = readonlyObject({
+  transactionIdentifier: z.string(),
+  /** Identifies one purchase event under any number of transaction ids; a subscription's `webOrderLineItemId`. */
+  event: z.string(),
+  productIdentifier: z.string(),
+  purchaseDate: instant,
+  /** Null: no subscription. */
+  expiresDate: instant.nullable(),
+  reason: z.enum(["PURCHASE", "RENEWAL"]),
+  isUpgraded: z.boolean(),
+  revocation: revocation.nullable(),
+  /** Order in which the store made or last changed its transactions; undefined: not yet kept. */
+  revision: z.int().optional(),
+});
 export type SoldTransaction = z.output<typeof transaction>;
 
 /** Apple's `expirationIntent`. */
@@ -68,55 +62,51 @@ export const INTENTS = {
 } as const;
 
 const standing = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("active") }).readonly(),
-  z.object({ kind: z.literal("grace"), endsAt: instant }).readonly(),
-  z.object({ kind: z.literal("retry") }).readonly(),
-  z.object({ kind: z.literal("expired"), intent: z.enum(INTENTS) }).readonly(),
-  z.object({ kind: z.literal("revoked") }).readonly(),
+  readonlyObject({ kind: z.literal("active") }),
+  readonlyObject({ kind: z.literal("grace"), endsAt: instant }),
+  readonlyObject({ kind: z.literal("retry") }),
+  readonlyObject({ kind: z.literal("expired"), intent: z.enum(INTENTS) }),
+  readonlyObject({ kind: z.literal("revoked") }),
 ]);
 
-const subscription = z
-  .object({
-    standing,
-    /** Product of the next period. */
-    next: z.object({ productIdentifier: z.string(), period }).readonly(),
-    /** Ends are counted from here, so that a month's 31st comes back after a shorter month. */
-    cadence: z.object({ from: instant, periods: z.int().min(0), period }).readonly(),
-    /** Null: the product has no billing grace period. */
-    gracePeriod: period.nullable(),
-    autoRenews: z.boolean(),
-    /** Start of service without a lapse of 60 days. */
-    servedSince: instant,
-    /** The next charge fails. */
-    billingFails: z.boolean(),
-    /** Time at which the next period is charged ahead of its start; null: at its start. */
-    chargedAheadAt: instant.nullable(),
-    /** Whether the customer has agreed to a raised price; null: the price stays. */
-    priceIncrease: z.enum(["pending", "agreed"]).nullable(),
-  })
-  .readonly();
+const subscription = readonlyObject({
+  standing,
+  /** Product of the next period. */
+  next: readonlyObject({ productIdentifier: z.string(), period }),
+  /** Ends are counted from here, so that a month's 31st comes back after a shorter month. */
+  cadence: readonlyObject({ from: instant, periods: z.int().min(0), period }),
+  /** Null: the product has no billing grace period. */
+  gracePeriod: period.nullable(),
+  autoRenews: z.boolean(),
+  /** Start of service without a lapse of 60 days. */
+  servedSince: instant,
+  /** The next charge fails. */
+  billingFails: z.boolean(),
+  /** Time at which the next period is charged ahead of its start; null: at its start. */
+  chargedAheadAt: instant.nullable(),
+  /** Whether the customer has agreed to a raised price; null: the price stays. */
+  priceIncrease: z.enum(["pending", "agreed"]).nullable(),
+});
 export type Subscription = z.output<typeof subscription>;
 
 /** Everything under one original transaction id. */
-export const lineageSchema = z
-  .object({
-    originalTransactionIdentifier: z.string(),
-    /** Key of its account. */
-    account: z.string(),
-    type: z.enum(PRODUCT_TYPES),
-    quantity: z.int().min(1),
-    originalPurchaseDate: instant,
-    appAccountToken: z.string().nullable(),
-    /** Lineage of the family member who bought it; null: it was bought. */
-    sharedFrom: z.string().nullable(),
-    /** In the order in which they were made; the last is of the latest event. */
-    transactions: z.array(transaction).min(1).readonly(),
-    /** Auto-renewable subscriptions only. */
-    subscription: subscription.nullable(),
-    /** Time of its last change. Each is later than the one before, so that `signedDate` tells the later of two signed states. */
-    changedAt: instant,
-  })
-  .readonly();
+export const lineageSchema = readonlyObject({
+  originalTransactionIdentifier: z.string(),
+  /** Key of its account. */
+  account: z.string(),
+  type: z.enum(PRODUCT_TYPES),
+  quantity: z.int().min(1),
+  originalPurchaseDate: instant,
+  appAccountToken: z.string().nullable(),
+  /** Lineage of the family member who bought it; null: it was bought. */
+  sharedFrom: z.string().nullable(),
+  /** In the order in which they were made; the last is of the latest event. */
+  transactions: z.array(transaction).min(1).readonly(),
+  /** Auto-renewable subscriptions only. */
+  subscription: subscription.nullable(),
+  /** Time of its last change. Each is later than the one before, so that `signedDate` tells the later of two signed states. */
+  changedAt: instant,
+});
 export type Lineage = z.output<typeof lineageSchema>;
 
 /** @throws ImpossibleChange if the purchase is no subscription */
@@ -191,38 +181,37 @@ export interface Current {
   readonly notices: readonly Notice[];
 }
 
-interface Fields {
-  readonly transactions?: readonly SoldTransaction[];
-  readonly subscription?: Partial<Subscription> | undefined;
-}
+type About = Partial<Pick<Notice, "transactionIdentifier" | "consumptionRequestReason">>;
 
 /** Adds a notice of the lineage as it is: about its latest transaction, unless another is named. */
-export const notified = (
-  current: Current,
-  name: NoticeName,
-  about: Partial<Pick<Notice, "transactionIdentifier" | "consumptionRequestReason">> = {},
-): Current => {
+export const notified = (current: Current, name: NoticeName, about: About = {}): Current => {
   const { lineage, notices } = current;
   const { transactionIdentifier } = latestOf(lineage);
   return { ...current, notices: [...notices, { name, lineage, transactionIdentifier, ...about }] };
 };
 
-/** Changes the lineage silently, later than its last change. */
-export const changed = (current: Current, { transactions, subscription }: Fields = {}): Current => {
+/** Changes the lineage, later than its last change; silently, unless a notice is named. */
+export const changed = (
+  current: Current,
+  {
+    transactions,
+    subscription,
+  }: {
+    readonly transactions?: readonly SoldTransaction[];
+    readonly subscription?: Partial<Subscription> | undefined;
+  },
+  name?: NoticeName,
+  about?: About,
+): Current => {
   const { lineage, at } = current;
   const changes = {
     ...(transactions !== undefined && { transactions }),
     ...(subscription !== undefined && { subscription: { ...subscriptionOf(lineage), ...subscription } }),
     changedAt: Math.max(at, lineage.changedAt + 1),
   };
-  return { ...current, lineage: { ...lineage, ...changes } };
+  const next = { ...current, lineage: { ...lineage, ...changes } };
+  return name === undefined ? next : notified(next, name, about);
 };
-
-export const silently = (current: Current, subscription: Partial<Subscription>): Current =>
-  changed(current, { subscription });
-
-export const openly = (current: Current, subscription: Partial<Subscription>, name: NoticeName): Current =>
-  notified(silently(current, subscription), name);
 
 /** The transactions of a lineage, with a change of those of one purchase event. */
 export const withEvent = (

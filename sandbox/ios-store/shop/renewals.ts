@@ -2,14 +2,12 @@ import { DAY } from "../../../lib/duration.ts";
 import { isInstant, plusPeriod, times, type Instant } from "../../../lib/entitlements/time.ts";
 import {
   changed,
-  notified,
-  openly,
-  type Current,
-  type NoticeName,
   endOf,
   INTENTS,
   subscriptionOf,
+  type Current,
   type Lineage,
+  type NoticeName,
   type Subscription,
 } from "./lineage.ts";
 
@@ -46,14 +44,18 @@ export const nextEventOf = (lineage: Lineage): Instant | null => {
   return due === null || !isInstant(due + 1) ? null : Math.max(due, lineage.changedAt);
 };
 
-/** Adds a paid period of the next product from a moment, with a new cadence from there unless it keeps its own. */
+interface PaidPeriod {
+  readonly from: Instant;
+  readonly reason: "PURCHASE" | "RENEWAL";
+  /** Whether its end is counted from the start of the subscription's cadence; a new one begins else. */
+  readonly keepsCadence: boolean;
+}
+
+/** Adds a paid period of the next product. */
 const withPaidPeriod = (
   current: Current,
-  from: Instant,
-  {
-    reason,
-    keepsCadence = false,
-  }: { readonly reason: "PURCHASE" | "RENEWAL"; readonly keepsCadence?: boolean },
+  { from, reason, keepsCadence }: PaidPeriod,
+  name: NoticeName,
 ): Current => {
   const { lineage, newIdentifier } = current;
   const { next, cadence: previous } = subscriptionOf(lineage);
@@ -74,29 +76,27 @@ const withPaidPeriod = (
     isUpgraded: false,
     revocation: null,
   };
-  return changed(current, {
-    transactions: [...lineage.transactions, transaction],
-    subscription: {
-      cadence,
-      standing: { kind: "active" },
-      autoRenews: true,
-      billingFails: false,
-      chargedAheadAt: null,
-      priceIncrease: null,
-    },
-  });
+  const subscription = {
+    cadence,
+    standing: { kind: "active" },
+    autoRenews: true,
+    billingFails: false,
+    chargedAheadAt: null,
+    priceIncrease: null,
+  } as const;
+  return changed(current, { transactions: [...lineage.transactions, transaction], subscription }, name);
 };
 
 export const boughtNow = (current: Current, fields: Partial<Subscription>, name: NoticeName): Current => {
   const { lineage, at } = current;
   const subscription = { ...subscriptionOf(lineage), ...fields };
   const wanted = { ...current, lineage: { ...lineage, subscription } };
-  return notified(withPaidPeriod(wanted, at, { reason: "PURCHASE" }), name);
+  return withPaidPeriod(wanted, { from: at, reason: "PURCHASE", keepsCadence: false }, name);
 };
 
 /** The next period, which begins at the end of the latest one, however early it is charged. */
 const renewed = (current: Current, name: NoticeName = "DID_RENEW"): Current =>
-  notified(withPaidPeriod(current, endOf(current.lineage), { reason: "RENEWAL", keepsCadence: true }), name);
+  withPaidPeriod(current, { from: endOf(current.lineage), reason: "RENEWAL", keepsCadence: true }, name);
 
 /** One that succeeds after it failed keeps the cadence within the grace period; later a new period begins now. */
 export const charged = (current: Current): Current => {
@@ -104,7 +104,7 @@ export const charged = (current: Current): Current => {
   if (kind === "active") return renewed(current);
   const name = "DID_RENEW BILLING_RECOVERY";
   if (kind === "grace") return renewed(current, name);
-  return notified(withPaidPeriod(current, current.at, { reason: "RENEWAL" }), name);
+  return withPaidPeriod(current, { from: current.at, reason: "RENEWAL", keepsCadence: false }, name);
 };
 
 const ENDS = {
@@ -128,11 +128,11 @@ export const expired = (
     billingFails: false,
     chargedAheadAt: null,
   } as const;
-  return notified(changed(current, { transactions, subscription }), ENDS[intent]);
+  return changed(current, { transactions, subscription }, ENDS[intent]);
 };
 
 const retrying = (current: Current, name: NoticeName): Current =>
-  openly(current, { standing: { kind: "retry" } }, name);
+  changed(current, { subscription: { standing: { kind: "retry" } } }, name);
 
 /** The grace period is never longer than a period, so that a recovered one follows without a gap. */
 const failed = (current: Current): Current => {
@@ -140,7 +140,8 @@ const failed = (current: Current): Current => {
   const { gracePeriod, cadence } = subscriptionOf(current.lineage);
   if (gracePeriod === null) return retrying(current, "DID_FAIL_TO_RENEW");
   const endsAt = Math.min(plusPeriod(end, gracePeriod), plusPeriod(end, cadence.period), end + RETRY_PERIOD);
-  return openly(current, { standing: { kind: "grace", endsAt } }, "DID_FAIL_TO_RENEW GRACE_PERIOD");
+  const subscription = { standing: { kind: "grace", endsAt } } as const;
+  return changed(current, { subscription }, "DID_FAIL_TO_RENEW GRACE_PERIOD");
 };
 
 /** The subscription's next event ({@link nextEventOf}), at its moment. */

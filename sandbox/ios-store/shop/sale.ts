@@ -1,8 +1,8 @@
 import { plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
 import { ImpossibleChange } from "../../routes.ts";
-import { notified, type Current, endOf, latestOf, type Lineage, type Subscription } from "./lineage.ts";
-import type { BoughtTransaction } from "./requests.ts";
+import { endOf, latestOf, notified, type Current, type Lineage, type Subscription } from "./lineage.ts";
 import { nextEventOf, withNextEvent } from "./renewals.ts";
+import type { BoughtTransaction } from "./requests.ts";
 
 const subscriptionFrom = (goods: BoughtTransaction, purchaseDate: Instant): Subscription | null => {
   const { type, productIdentifier, expiresDate, period, gracePeriod, renews, billingFails } = goods;
@@ -34,6 +34,9 @@ const withPastEvents = (current: Current): Current => {
     ? current
     : withPastEvents({ ...withNextEvent({ ...current, at: due }), at: current.at });
 };
+
+const announced = (current: Current): Current =>
+  notified(current, current.lineage.subscription === null ? "ONE_TIME_CHARGE" : "SUBSCRIBED INITIAL_BUY");
 
 /**
  * One that was bought in the past has had all its notifications.
@@ -76,9 +79,7 @@ export const sold = (
     changedAt: purchaseDate,
   };
   const current = { ...its, lineage, notices: [] };
-  return purchaseDate === at
-    ? notified(current, subscription === null ? "ONE_TIME_CHARGE" : "SUBSCRIBED INITIAL_BUY")
-    : { ...withPastEvents(current), at, notices: [] };
+  return purchaseDate === at ? announced(current) : { ...withPastEvents(current), at, notices: [] };
 };
 
 const SHAREABLE: ReadonlySet<Lineage["type"]> = new Set(["Auto-Renewable Subscription", "Non-Consumable"]);
@@ -99,7 +100,12 @@ export const sharedWith = (account: string, current: Current): Current => {
   if (subscription !== null && endOf(purchased) <= at)
     throw new ImpossibleChange("The subscription's period has ended.");
   const transactionIdentifier = newIdentifier();
-  const event = newIdentifier();
+  const own = {
+    transactionIdentifier,
+    event: newIdentifier(),
+    purchaseDate: at,
+    reason: "PURCHASE",
+  } as const;
   const shared: Lineage = {
     ...purchased,
     originalTransactionIdentifier: transactionIdentifier,
@@ -107,12 +113,9 @@ export const sharedWith = (account: string, current: Current): Current => {
     originalPurchaseDate: at,
     appAccountToken: null,
     sharedFrom: purchased.originalTransactionIdentifier,
-    transactions: [{ ...latest, transactionIdentifier, event, purchaseDate: at, reason: "PURCHASE" }],
+    transactions: [{ ...latest, ...own }],
     subscription: subscription === null ? null : { ...subscription, servedSince: at },
     changedAt: at,
   };
-  return notified(
-    { ...current, lineage: shared },
-    subscription === null ? "ONE_TIME_CHARGE" : "SUBSCRIBED INITIAL_BUY",
-  );
+  return announced({ ...current, lineage: shared });
 };
