@@ -1,6 +1,6 @@
 import { applyManifest } from "../lib/administration/acts/apply.ts";
 import { readManifest, type Manifest } from "../lib/administration/manifest/manifest.ts";
-import { authorize, issueCredential, type Credential } from "../lib/applications/credential.ts";
+import { authorize, issueCredential } from "../lib/applications/credential.ts";
 import { SCOPES } from "../lib/contract/schemas.ts";
 import { allowedDestinations } from "../lib/delivery/addresses.ts";
 import type { Instant } from "../lib/entitlements/time.ts";
@@ -67,12 +67,6 @@ const manifest = ({ destination, publisherUrl, stores }: DemoEnds): Manifest => 
   return reading.manifest;
 };
 
-export interface Demo {
-  readonly apiKey: string;
-  /** The API key's. */
-  readonly credential: Credential;
-}
-
 const applyDemo = async (table: Table, ends: DemoEnds): Promise<void> => {
   const applied = await applyManifest(
     manifest(ends),
@@ -90,37 +84,35 @@ const applyDemo = async (table: Table, ends: DemoEnds): Promise<void> => {
  *
  * @throws LocalError if it cannot be applied, as when another application has its bundle
  */
-export const prepareDemo = async (
-  table: Table,
-  folder: DataFolder,
-  ends: DemoEnds,
-  now: () => Instant,
-): Promise<Demo> => {
+export const prepareDemo = async (table: Table, folder: DataFolder, ends: DemoEnds, now: () => Instant) => {
   await applyDemo(table, ends);
   const credentials = createCredentialTable(table);
-  const kept = folder.read(API_KEY_FILE)?.trim();
-  const decision = await authorize(`Bearer ${kept ?? ""}`, now(), credentials.find);
-  if (kept !== undefined && decision.outcome === "authorized") {
-    const credential = await credentials.find(decision.keyIdentifier);
-    if (credential !== null) return { apiKey: kept, credential };
-  }
 
-  const { apiKey, credential } = issueCredential(
-    { application: DEMO.applicationIdentifier, label: "demo", scopes: SCOPES, expiresAt: null },
-    now(),
-  );
-  await credentials.add(credential);
-  folder.write(API_KEY_FILE, `${apiKey}\n`);
-  return { apiKey, credential };
-};
+  const savedKey = async () => {
+    const apiKey = folder.read(API_KEY_FILE)?.trim();
+    if (apiKey === undefined) return null;
+    const decision = await authorize(`Bearer ${apiKey}`, now(), credentials.find);
+    const credential =
+      decision.outcome === "authorized" ? await credentials.find(decision.keyIdentifier) : null;
+    return credential && { apiKey, credential };
+  };
+  const newKey = async () => {
+    const issued = issueCredential(
+      { application: DEMO.applicationIdentifier, label: "demo", scopes: SCOPES, expiresAt: null },
+      now(),
+    );
+    await credentials.add(issued.credential);
+    folder.write(API_KEY_FILE, `${issued.apiKey}\n`);
+    return issued;
+  };
 
-/** Creates the demo application in an empty table, with the key that it had. */
-export const restoreDemo = async (
-  table: Table,
-  { credential }: Demo,
-  ends: DemoEnds,
-  now: () => Instant,
-): Promise<void> => {
-  await applyDemo(table, ends);
-  await createCredentialTable(table).add({ ...credential, createdAt: now() });
+  const { apiKey, credential } = (await savedKey()) ?? (await newKey());
+  return {
+    apiKey,
+    /** Creates the application in an emptied table, with the key that it had. */
+    restore: async (): Promise<void> => {
+      await applyDemo(table, ends);
+      await credentials.add({ ...credential, createdAt: now() });
+    },
+  };
 };

@@ -30,7 +30,7 @@ import {
   type WantedDynamoDb,
 } from "./database/database.ts";
 import { ANY_REGION } from "./database/dynamodb-local.ts";
-import { prepareDemo, restoreDemo } from "./demo.ts";
+import { prepareDemo } from "./demo.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { readAssembly, synthesizeForRun } from "./lambda/assembly.ts";
 import { createLocalConsole, refuseOtherPages } from "./pages/console.ts";
@@ -174,15 +174,6 @@ const prepareTable = async (
   return { table, demo, empty };
 };
 
-/** A mount that saves the stores' state after each request that it answers. */
-const keptAfter =
-  (mount: Mount, keep: () => void): Mount =>
-  async (request, response) => {
-    const isAnswered = await mount(request, response);
-    if (isAnswered) keep();
-    return isAnswered;
-  };
-
 /** Step 4: the gateway, the time, and the pages; then requests are answered. */
 const serve = (ground: Ground, stores: Stores, prepared: Prepared, resources: AsyncDisposableStack): void => {
   const { options, front, clock, connection } = ground;
@@ -201,27 +192,30 @@ const serve = (ground: Ground, stores: Stores, prepared: Prepared, resources: As
     keep();
   });
   if (options.runsByItself !== false) timekeeper.start();
-  const consolePage = createLocalConsole({
-    port: front.port,
-    table,
-    dynamoDbEndpoint: connection.endpoint,
-    masterSecret: stores.masterSecret,
-    destinations,
-    apiKey: demo.apiKey,
-    now: clock.now,
-    requests,
-    log,
-  });
   const mounts = [
     refuseOtherPages,
     createDocumentation(stores.liveExamples, demo.apiKey),
-    consolePage,
+    createLocalConsole({
+      port: front.port,
+      table,
+      dynamoDbEndpoint: connection.endpoint,
+      masterSecret: stores.masterSecret,
+      destinations,
+      apiKey: demo.apiKey,
+      now: clock.now,
+      requests,
+      log,
+    }),
     createClockEndpoint({ clock, timekeeper, reset, log }),
     stores.secretsManager,
     createTokenService(),
     createDestination(tell),
     createEventBus(tell),
-    ...stores.mounts.map((mount) => keptAfter(mount, keep)),
+    ...stores.mounts.map((mount): Mount => async (request, response) => {
+      const isAnswered = await mount(request, response);
+      if (isAnswered) keep();
+      return isAnswered;
+    }),
   ];
   front.serve({ mounts, handle: gateway.handle });
 };
@@ -243,8 +237,7 @@ const openGateway = (
       AWS_ENDPOINT_URL_STS: address,
       AWS_ENDPOINT_URL_EVENTBRIDGE: address,
       DESTINATIONS: destinations,
-      APP_STORE_SERVER_URL: stores.appStoreServerUrl,
-      ...(stores.googleCertificatesUrl !== null && { GOOGLE_CERTIFICATES_URL: stores.googleCertificatesUrl }),
+      ...stores.environment,
       ...options.environment,
       ...connectionVariables(connection),
       ANDROID_PUBLISHER_URL: stores.publisherUrl,
@@ -259,7 +252,7 @@ const openGateway = (
 const keepTime = (
   { options: { log }, folder, clock, front, assembly, connection }: Ground,
   stores: Stores,
-  { table, demo, empty }: Prepared,
+  { demo, empty }: Prepared,
   gateway: Gateway,
 ) => {
   const keep = createKeeper(folder, clock, stores.timed, log);
@@ -276,7 +269,7 @@ const keepTime = (
       await empty();
       clock.reset();
       stores.reset();
-      await restoreDemo(table, demo, stores.demoEnds, clock.now);
+      await demo.restore();
       keep();
     });
   };

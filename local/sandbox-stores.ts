@@ -197,9 +197,11 @@ export const createSandboxStores = ({
     /** SHA-256 of the root of the iOS store's certificates. */
     trustedRoot: fingerprintOf(chain.root),
     publisherUrl,
-    appStoreServerUrl: `${address}${IOS_PREFIX}`,
-    /** Keys of the Android store's push tokens; null if another store replaces it. */
-    googleCertificatesUrl: isReplaced ? null : `${publisherUrl}/certs`,
+    /** Environment variables by which the functions reach the stores, besides the publisher's. */
+    environment: {
+      APP_STORE_SERVER_URL: `${address}${IOS_PREFIX}`,
+      ...(!isReplaced && { GOOGLE_CERTIFICATES_URL: `${publisherUrl}/certs` }),
+    },
     demoStores: demoStoresOf(serverKey, credential, pushUrl),
     /** Text of a secret of the sandbox; undefined: it has none of that name. */
     secret: (name: string): string | undefined => {
