@@ -9,9 +9,12 @@ import type {
 } from "../contract/schemas.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { accountId, type ApplicationId } from "../identifiers.ts";
-import { disagreement, type Agreeing } from "../stores/ios-store/agreement.ts";
-import type { AppTransaction } from "../stores/ios-store/payloads.ts";
-import { checkAppTransactionClaims, selfSignedBundle } from "../stores/ios-store/agreement.ts";
+import {
+  checkAppTransactionClaims,
+  disagreement,
+  selfSignedBundle,
+  type Agreeing,
+} from "../stores/ios-store/agreement.ts";
 import { distinctJws } from "../stores/ios-store/signatures/jws.ts";
 import type { Trust } from "../stores/ios-store/signatures/chain.ts";
 import type { IosStoreVerifier, VerifyAll } from "../stores/ios-store/verifier.ts";
@@ -40,14 +43,12 @@ export const appStoreTrust = ({ trustedRoots }: Pick<IosStoreCustomers, "trusted
 
 type FindApplication = (bundleIdentifier: string) => Promise<Application>;
 
-interface Verifying {
-  readonly ports: IosStoreCustomers;
-  readonly find: FindApplication;
-  readonly moment: Instant;
-}
-
 /** StoreKit testing in Xcode signs with a certificate that only the bundle's own configuration can name. */
-const trustFor = async ({ ports, find }: Verifying, signedAppTransaction: string): Promise<Trust> => {
+const trustFor = async (
+  ports: IosStoreCustomers,
+  find: FindApplication,
+  signedAppTransaction: string,
+): Promise<Trust> => {
   const trust = appStoreTrust(ports);
   const bundle = selfSignedBundle(signedAppTransaction);
   if (bundle === null) return trust;
@@ -69,7 +70,7 @@ const DISAGREEMENTS = {
   appTransactionIdentifier: "app transaction id than the request's other payloads",
 } as const;
 
-/** Verifies JWS, each distinct one once. They must agree with the first of `others` (the app transaction) and the rest. */
+/** Verifies JWS, each distinct one once. They must agree with the app transaction, the first, and with those before. */
 const verifyAll = async <Payload extends Agreeing>(
   kind: "transaction" | "renewal info",
   verify: VerifyAll<Payload>,
@@ -90,34 +91,23 @@ const verifyAll = async <Payload extends Agreeing>(
   return verdict.payload;
 };
 
-const acceptingApp = async ({ find }: Verifying, appTransaction: AppTransaction) => {
+/** Verifies the whole request, in the contract's order: several faults always give the same error. */
+const verifyRequest = async (
+  ports: IosStoreCustomers,
+  find: FindApplication,
+  { signedAppTransaction, signedTransactions = [], signedRenewalInfos = [] }: IosStoreSynchronizeRequest,
+): Promise<{ readonly application: Application; readonly facts: VerifiedFacts }> => {
+  const { verifyAppTransaction, verifyTransactions, verifyRenewalInfos } = ports.verifier;
+  const by = { moment: ports.now(), trust: await trustFor(ports, find, signedAppTransaction) };
+  const verdict = await verifyAppTransaction(signedAppTransaction, by.trust, by.moment);
+  if (verdict.outcome === "rejected") throw new ServiceError("INVALID_APP_TRANSACTION");
+  const appTransaction = verdict.payload;
   const application = await find(appTransaction.bundleIdentifier);
   const configuration = iosStoreConfigurationOf(application, appTransaction.bundleIdentifier);
   const refused = checkAppTransactionClaims(appTransaction, configuration);
   if (refused !== null) throw new ServiceError(refused.code, { because: refused.because });
-  return { application, configuration };
-};
-
-/** Verifies the whole request, in the contract's order: several faults always give the same error. */
-const verifyRequest = async (
-  verifying: Verifying,
-  { signedAppTransaction, signedTransactions = [], signedRenewalInfos = [] }: IosStoreSynchronizeRequest,
-): Promise<{ readonly application: Application; readonly facts: VerifiedFacts }> => {
-  const { verifier } = verifying.ports;
-  const { moment } = verifying;
-  const by = { trust: await trustFor(verifying, signedAppTransaction), moment };
-  const verdict = await verifier.verifyAppTransaction(signedAppTransaction, by.trust, moment);
-  if (verdict.outcome === "rejected") throw new ServiceError("INVALID_APP_TRANSACTION");
-  const appTransaction = verdict.payload;
-  const { application, configuration } = await acceptingApp(verifying, appTransaction);
-  const { verifyTransactions, verifyRenewalInfos } = verifier;
-  const transactions = await verifyAll(
-    "transaction",
-    verifyTransactions,
-    signedTransactions,
-    [appTransaction],
-    by,
-  );
+  const named = [appTransaction] as const;
+  const transactions = await verifyAll("transaction", verifyTransactions, signedTransactions, named, by);
   const proven = [appTransaction, ...transactions] as const;
   const renewalInfos = await verifyAll("renewal info", verifyRenewalInfos, signedRenewalInfos, proven, by);
   requirePaywall(application, "ios-store");
@@ -132,7 +122,7 @@ const storeRequest = async (
   assertedBy: AssertedBy,
   find: FindApplication,
 ): Promise<{ readonly application: Application; readonly customer: ResolvedCustomer | null }> => {
-  const { application, facts } = await verifyRequest({ ports, find, moment: ports.now() }, request);
+  const { application, facts } = await verifyRequest(ports, find, request);
   const account = request.applicationAccountIdentifier ?? null;
   const claim = account === null ? null : { account: accountId(account), assertedBy };
   const chosen = { ...facts, isChosenByClient: assertedBy === "client" };

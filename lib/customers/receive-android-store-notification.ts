@@ -2,7 +2,6 @@ import type { Application, ApplicationDirectory } from "../applications/applicat
 import { ServiceError, type ErrorCode } from "../contract/errors.ts";
 import type { AndroidStoreNotificationRequest, NotificationResponse } from "../contract/schemas.ts";
 import { HOUR } from "../duration.ts";
-import type { AndroidStoreAnswer } from "../stores/android-store/android-store.ts";
 import {
   questionIn,
   readNotification,
@@ -71,28 +70,22 @@ const requireSender = (
   if (pushTokens.disagreement(claims, expected) !== null) throw new ServiceError("INVALID_CREDENTIAL");
 };
 
-/** The store may not know a recent purchase yet, and no other message names it. Clocks may differ either way. */
-const mayBecomeKnown = (
-  { sentAt }: AndroidStoreNotification,
-  { status }: AndroidStoreAnswer & { outcome: "rejected" | "gone" },
-  now: number,
-): boolean =>
-  UNKNOWN_STATUSES.has(status) && sentAt !== null && Math.abs(now - sentAt) < UNKNOWN_MILLISECONDS;
-
 const ask = async (
   context: PackageContext,
-  notification: AndroidStoreNotification,
+  { sentAt, fullyVoidedAt }: AndroidStoreNotification,
   purchase: NonNullable<AndroidStoreNotification["purchase"]>,
 ): Promise<NotificationUse> => {
   const { ports, configuration } = context;
-  const question = { ...purchase, productIdentifier: null };
-  const answer = await lookUpVoided(context, question, notification.fullyVoidedAt);
+  const answer = await lookUpVoided(context, { ...purchase, productIdentifier: null }, fullyVoidedAt);
   switch (answer.outcome) {
     case "rejected":
-    case "gone":
-      if (mayBecomeKnown(notification, answer, ports.now()))
+    case "gone": {
+      // A recent purchase may not be known yet, and no other message names it. Clocks may differ either way.
+      const age = sentAt === null ? Infinity : Math.abs(ports.now() - sentAt);
+      if (UNKNOWN_STATUSES.has(answer.status) && age < UNKNOWN_MILLISECONDS)
         throw new ServiceError("STORE_UNAVAILABLE", { retryAfterSeconds: 60 });
       return "UNUSED";
+    }
     case "unavailable":
     case "credential-rejected":
       throw new UnansweredLookUpError(answer, ports.now());

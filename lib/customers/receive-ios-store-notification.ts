@@ -49,9 +49,6 @@ interface NotificationContext {
 /** Errors that the same notification would get again. */
 const ANSWERED: ReadonlySet<ErrorCode> = new Set(["INVALID_NOTIFICATION", "APPLICATION_NOT_FOUND"]);
 
-const invalidNotification = (because?: string): ServiceError =>
-  new ServiceError("INVALID_NOTIFICATION", because === undefined ? {} : { because });
-
 const factsOf = (
   { configuration, notification: { environment, isInGrace } }: NotificationContext,
   { transaction, renewalInfo }: NotificationParts,
@@ -92,7 +89,7 @@ const use = async (context: NotificationContext): Promise<NotificationUse> => {
     appStoreTrust(ports),
     moment,
   );
-  if (parts.outcome === "rejected") throw invalidNotification();
+  if (parts.outcome === "rejected") throw new ServiceError("INVALID_NOTIFICATION");
   await forward(context);
   const facts = factsOf(context, parts.payload);
   // Facts that contradict each other's owners went to the owner of each.
@@ -118,7 +115,7 @@ const receive = async (
     await forward(context);
     return "UNUSED";
   }
-  if (refused !== null) throw invalidNotification(refused.because);
+  if (refused !== null) throw new ServiceError("INVALID_NOTIFICATION", { because: refused.because });
   const outcome = await use(context);
   await ports.note({ application: application.identifier, environment, ...reference }, signedAt);
   return outcome;
@@ -142,9 +139,9 @@ export const receiveIosStoreNotification = async (
     moment,
   );
   if (verdict.outcome === "rejected") {
-    if (!isForgery(verdict.reason)) return failed(null)(invalidNotification());
+    if (!isForgery(verdict.reason)) return failed(null)(new ServiceError("INVALID_NOTIFICATION"));
     ports.onReceived({ outcome: "FORGED", type: null });
-    throw invalidNotification();
+    throw new ServiceError("INVALID_NOTIFICATION");
   }
   const { type } = verdict.payload;
   const outcome = await receive(ports, verdict.payload, moment).catch(failed(type));

@@ -9,8 +9,7 @@ import {
 import type { Instant } from "../../entitlements/time.ts";
 import type { PendingAcknowledgement } from "../../stores/android-store/reading.ts";
 import type { AppTransaction, StatedRenewalInfo, Transaction } from "../../stores/ios-store/payloads.ts";
-import { renewalsOf } from "../../stores/ios-store/purchases.ts";
-import { appTransactionIdentityOf, purchasesOf } from "../../stores/ios-store/purchases.ts";
+import { appTransactionIdentityOf, purchasesOf, renewalsOf } from "../../stores/ios-store/purchases.ts";
 import type { FactsOrigin } from "../asking/ask.ts";
 import { CLAIMS_PER_ACCOUNT, CLAIMS_WITHOUT_IDENTITY, type Claim, type FactStore } from "./fact-store.ts";
 import type { FoundCustomers, KnownFacts, StoredCustomer } from "./records.ts";
