@@ -130,9 +130,7 @@ export const eraseAccount = command({
     for (const { customerIdentifier: customer } of customers) {
       // After an interrupted erasure the account no longer lists the customer; this line names it, to complete it.
       progress(`erasing customer ${customer}`);
-      const done = await eraseCustomer(session, identifier, customer, authority, () => undefined, {
-        account,
-      });
+      const done = await eraseCustomer(session, identifier, customer, authority, () => undefined, account);
       // The customer has left the account since the report.
       if (done === null) continue;
       erased.push(customer);

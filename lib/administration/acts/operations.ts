@@ -164,8 +164,7 @@ export const unlinkCustomer = async (
   authority: Authority,
   { to = null, expected }: UnlinkingOptions = {},
 ): Promise<Unlinking | null> => {
-  // A move takes two transactions. After a conflict on the second, the next attempt reads the new link and completes it,
-  // under the entry of the first.
+  // A move takes two transactions. After a conflict on the second, the next attempt completes it under the first's entry.
   let begun: { readonly from: AccountId | null; readonly audited: Audited } | undefined;
   const unlink = async (stored: StoredCustomer | null): Promise<Unlinking | "conflict" | null> => {
     if (stored === null) return null;
@@ -182,8 +181,8 @@ export const unlinkCustomer = async (
       const about = { customer: identifier, what: [isThere ? "completes an interrupted move" : linked] };
       const accounts = [...new Set([link?.account, to].filter((account) => account != null))];
       const action = to === null ? "unlink" : "move";
-      const act = await entryAbout(operations, application, action, authority, { ...about, accounts });
-      begun = { from: link?.account ?? null, audited: act };
+      const audited = await entryAbout(operations, application, action, authority, { ...about, accounts });
+      begun = { from: link?.account ?? null, audited };
     }
     const { from, audited: act } = begun;
     const moving: Link | null =
@@ -206,15 +205,14 @@ const endCustomer = (
   application: ApplicationId,
   customer: CustomerId,
   authority: Authority,
-  of: AccountId | undefined,
+  of?: AccountId,
 ) =>
   withCustomer(operations, application, customer, async (stored, identifier) => {
     if (stored === null) return { identifier, account: null, wasThere: false };
     const account = stored.link?.account ?? null;
     if (of !== undefined && account !== of) return null;
-    const about = { customer: identifier };
-    const accounts = account === null ? [] : [account];
-    const act = await entryAbout(operations, application, "erase", authority, { ...about, accounts });
+    const about = { customer: identifier, accounts: account === null ? [] : [account] };
+    const act = await entryAbout(operations, application, "erase", authority, about);
     const written = await operations.table.end(application, stored, act);
     return written === "conflict" ? written : { identifier, account, wasThere: true };
   });
@@ -260,10 +258,10 @@ export const eraseCustomer = async (
   customer: CustomerId,
   authority: Authority,
   progress: (erased: Erasure) => void,
-  { account }: { readonly account?: AccountId } = {},
+  of?: AccountId,
 ): Promise<Erasure | null> => {
   const { audit, forgetRequests, forgetTold, table, now } = operations;
-  const ended = await endCustomer(operations, application, customer, authority, account);
+  const ended = await endCustomer(operations, application, customer, authority, of);
   if (ended === null) return null;
   const { identifier, wasThere } = ended;
   let isRecorded = wasThere;
@@ -285,10 +283,7 @@ export const eraseCustomer = async (
   return !wasThere && all === 0 ? null : erased;
 };
 
-/**
- * Deletes the pending store requests that name an account, once its customers are erased; also those about a customer
- * that has moved since. Audited if there is any.
- */
+/** Deletes the pending store requests that name an account, also of customers that have moved. Audited if there is any. */
 export const forgetAccountRequests = (
   operations: Operations,
   application: ApplicationId,
