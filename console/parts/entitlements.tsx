@@ -1,5 +1,5 @@
 import type { Answer } from "../server.ts";
-import { Sentences, spaced, statusText, Time, Value } from "./text.tsx";
+import { Sentence, Sentences, spaced, statusText, Value } from "./text.tsx";
 
 type Account = Answer<"account">;
 type Entitlement = Account["entitlements"][number];
@@ -29,43 +29,22 @@ const becauseText = ({ because, changedTo, store }: Ending): string => {
   return `${BECAUSE[because]}${isAlike ? ALIKE_ON_ANDROID : ""}`;
 };
 
-const EndingLine = ({ ending }: { readonly ending: Ending }) => {
+const endingText = (ending: Ending): string => {
   const { productIdentifier, basePlanIdentifier, store, environment, until, because } = ending;
-  return (
-    <li>
-      <Value>{spaced(productIdentifier, basePlanIdentifier)}</Value> ({store}
-      {environment !== "production" && `, ${environment}`}){" "}
-      {because === "lasts" ? "gives access" : until === null ? "gives no access" : "gave access"}
-      {until !== null && (
-        <>
-          {" until "}
-          <Time at={until} />
-        </>
-      )}
-      {because === "lasts" ? (
-        until === null && ", for ever"
-      ) : (
-        <>
-          : <Value>{becauseText(ending)}</Value>
-        </>
-      )}
-      .
-    </li>
-  );
+  const where = environment === "production" ? store : `${store}, ${environment}`;
+  const product = `${spaced(productIdentifier, basePlanIdentifier)} (${where})`;
+  const end = until === null ? "" : ` until ${until}`;
+  return because === "lasts"
+    ? `${product} gives access${end || ", for ever"}.`
+    : `${product} ${until === null ? "gives no access" : "gave access"}${end}: ${becauseText(ending)}.`;
 };
 
 /** End of access: the latest of all purchases, whichever one the answer shows. */
-const Until = ({ entitlement: { active, expiresAt, endings } }: { readonly entitlement: Entitlement }) => {
-  const [last] = endings;
+const untilText = ({ active, expiresAt, endings: [last] }: Entitlement): string => {
   const at = active ? expiresAt : (last?.until ?? expiresAt);
-  if (at === null) return <>{active ? ", for ever" : ", no access"}</>;
-  const isPaid = last?.because === "payment_failed";
-  return (
-    <>
-      {active ? ", until " : isPaid ? ", no access now, paid until " : ", no access since "}
-      <Time at={at} />
-    </>
-  );
+  if (at === null) return active ? ", for ever" : ", no access";
+  if (active) return `, until ${at}`;
+  return last?.because === "payment_failed" ? `, no access now, paid until ${at}` : `, no access since ${at}`;
 };
 
 export const Entitlements = ({ account }: { readonly account: Account }) =>
@@ -84,12 +63,8 @@ export const Entitlements = ({ account }: { readonly account: Account }) =>
               {active ? "● " : "○ "}
               {statusText(status)}
             </span>
-            <Until entitlement={entitlement} />
-            <ul class="endings">
-              {endings.map((ending, index) => (
-                <EndingLine key={index} ending={ending} />
-              ))}
-            </ul>
+            <Sentence>{untilText(entitlement)}</Sentence>
+            <Sentences>{endings.map(endingText)}</Sentences>
           </li>
         );
       })}
@@ -100,16 +75,11 @@ export const Entitlements = ({ account }: { readonly account: Account }) =>
 export const LastChange = ({ account }: { readonly account: Account }) => {
   const [last] = account.audit;
   if (last === undefined || account.entitlements.some(({ active }) => active)) return null;
+  const reason = last.reason === null ? "" : `: ${last.reason}`;
   return (
     <p>
       An operator&apos;s last change that concerns this account: <strong>{last.action}</strong>,{" "}
-      <Time at={last.moment} />, by <Value>{last.by}</Value>
-      {last.reason !== null && (
-        <>
-          : <Value>{last.reason}</Value>
-        </>
-      )}
-      .
+      <Sentence>{`${last.moment}, by ${last.by}${reason}.`}</Sentence>
     </p>
   );
 };

@@ -49,8 +49,8 @@ export const Sentence = ({ children }: { readonly children: string }) => (
 
 export const Sentences = ({ children }: { readonly children: readonly string[] }) => (
   <ul>
-    {children.map((sentence) => (
-      <li key={sentence}>
+    {children.map((sentence, index) => (
+      <li key={index}>
         <Sentence>{sentence}</Sentence>
       </li>
     ))}

@@ -4,10 +4,10 @@ import type { PauseReason } from "../../lib/customers/asking/ask.ts";
 import type { AskReason } from "../../lib/entitlements/next-ask.ts";
 import type { PurchaseReference } from "../../lib/entitlements/purchase.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import type { QueueHealth } from "../../lib/queues/health.ts";
+import { failingOf, type QueueHealth } from "../../lib/queues/health.ts";
 
 const STORE_NAMES = {
-  "ios-store": "the App Store",
+  "ios-store": "The App Store",
   "android-store": "Google",
 } as const satisfies Record<Store, string>;
 
@@ -27,31 +27,25 @@ const PAUSED: Readonly<Record<PauseReason, string>> = {
   "credential-rejected": "rejects the application's credential",
 };
 
-const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
 export const notAskedText = (store: Store, because: NotAskedReason): string =>
-  `${capitalized(STORE_NAMES[store])} is not asked: ${NOT_ASKED[because]}`;
+  `${STORE_NAMES[store]} is not asked: ${NOT_ASKED[because]}`;
 
 export const pauseText = (
   store: Store,
   health: QueueHealth<PauseReason> | null,
   moment: Instant,
 ): string[] => {
-  if (health === null || health.because === null) return [];
-  const { because, failingSince, pausedUntil } = health;
-  const since = failingSince === null ? "" : ` since ${isoTime(failingSince)}`;
-  const next = pausedUntil > moment ? `paused until ${isoTime(pausedUntil)}` : "tried again at once";
-  return [`${capitalized(STORE_NAMES[store])} ${PAUSED[because]}${since}: the queue is ${next}`];
+  const failing = health && failingOf(health);
+  if (failing === null) return [];
+  const { because, failingSince, until } = failing;
+  const next = until > moment ? `paused until ${isoTime(until)}` : "tried again at once";
+  return [`${STORE_NAMES[store]} ${PAUSED[because]} since ${isoTime(failingSince)}: the queue is ${next}`];
 };
 
-export const pauseJson = (health: QueueHealth<PauseReason> | null) =>
-  health === null || health.because === null
-    ? null
-    : {
-        because: health.because,
-        since: health.failingSince,
-        until: health.pausedUntil,
-      };
+export const pauseJson = (health: QueueHealth<PauseReason> | null) => {
+  const failing = health && failingOf(health);
+  return failing && { because: failing.because, since: failing.failingSince, until: failing.until };
+};
 
 export const askingText = (
   { store }: Pick<PurchaseReference, "store">,
@@ -61,13 +55,11 @@ export const askingText = (
   if (asking === undefined) return [];
   if (asking.outcome === "none") return [notAskedText(store, asking.because)];
   const { at, because } = asking;
-  const reason = DUE[because];
-  const name = capitalized(STORE_NAMES[store]);
-  const text =
-    at > moment
-      ? `${name} is asked about it at ${isoTime(at)}: ${reason}`
-      : `${name} is asked about it next, due since ${isoTime(at)}: ${reason}`;
-  return [text, ...pauseText(store, asking.health, moment)];
+  const when = at > moment ? `at ${isoTime(at)}` : `next, due since ${isoTime(at)}`;
+  return [
+    `${STORE_NAMES[store]} is asked about it ${when}: ${DUE[because]}`,
+    ...pauseText(store, asking.health, moment),
+  ];
 };
 
 export const askingJson = (asking: Asking | undefined) => ({
