@@ -18,7 +18,6 @@ export interface QueueHealth<Reason extends string = string> {
 
 export const HEALTHY: QueueHealth<never> = { failures: 0, because: null, failingSince: null, pausedUntil: 0 };
 
-/** Since when, until when and why nothing is tried. */
 export interface Failing<Reason extends string = string> {
   readonly because: Reason;
   readonly failingSince: number;
@@ -38,7 +37,7 @@ export interface Down<Reason extends string> {
   readonly because: Reason;
   /** Time before which nothing is tried; null: none is named. */
   readonly retryAt: number | null;
-  /** Whether it pauses the queue although other items of its batch show the other end up. */
+  /** Whether it pauses the queue although other items of the batch show the other end up. */
   readonly isForAll: boolean;
 }
 
@@ -64,10 +63,7 @@ export const afterFailure = <Reason extends string>(
   };
 };
 
-/**
- * The health after a batch. One item that shows the other end up is enough, unless another's failure is for all. Of
- * several reasons, the one with the longest pause counts.
- */
+/** One item that shows the other end up is enough, unless a failure is for all. The reason with the longest pause counts. */
 export const afterBatch = <Reason extends string>(
   health: QueueHealth<Reason>,
   ends: readonly ("up" | Down<Reason> | null)[],

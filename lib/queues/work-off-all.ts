@@ -1,7 +1,7 @@
 import { MINUTE } from "../duration.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { onceLoaded } from "../once.ts";
-import type { Run, Turn, WorkedOff } from "./work-off.ts";
+import { eachAlone, type Run, type Turn, type WorkedOff } from "./work-off.ts";
 
 export interface RunOfAll extends Run {
   /** Waits a second in real time, while a slow queue holds the run up. Unset: the others are not looked at again. */
@@ -33,10 +33,10 @@ export const fromAnotherPlace = <T>(list: readonly T[], period: number, moment: 
 const WAITING: WorkedOff = { state: "waiting", oldest: null };
 
 /**
- * Gives queues their turns, several at once, until none has more. While some hold the run up, because their other end
- * is slow, the others are looked at again, except those whose items have to wait.
+ * Gives queues their turns, several at once, until none has more. While slow ones hold the run up, the others are looked
+ * at again, except those whose items have to wait. A failure of one queue concerns it alone.
  *
- * @returns how each queue was left. A failure of one concerns it alone
+ * @returns how each queue was left
  */
 export const workOffAll = async (
   first: ReadonlyMap<string, Turn>,
@@ -97,25 +97,13 @@ export interface RunOfApplications<Application extends object> extends RunOfAll 
   readonly applications: () => Promise<readonly ApplicationId[]>;
 }
 
-/**
- * As {@link workOffAll}, for the queues of all applications.
- *
- * @param only applications to begin with; the others have their turns while one of these holds the run up. Unset: all
- */
+/** @param only applications to begin with; the others have their turns while one of these holds the run up. Unset: all */
 export const workOffApplications = async <Application extends object>(
   run: RunOfApplications<Application>,
   turnsOf: (application: Application) => Iterable<readonly [name: string, turn: Turn]>,
   { only, ...together }: Omit<Together, "others"> & { readonly only?: readonly ApplicationId[] | undefined },
 ): Promise<ReadonlyMap<string, WorkedOff>> => {
-  const read = (identifiers: readonly ApplicationId[]) =>
-    Promise.all(
-      identifiers.map(async (identifier) =>
-        run.directory.byIdentifier(identifier).catch((error: unknown) => {
-          run.onFailure(error);
-          return null;
-        }),
-      ),
-    );
+  const read = eachAlone((one: ApplicationId) => run.directory.byIdentifier(one), run.onFailure);
   const turnsOfAll = async (identifiers: readonly ApplicationId[]) =>
     new Map(
       (await read(identifiers)).flatMap((application) => (application ? [...turnsOf(application)] : [])),

@@ -1,7 +1,7 @@
 import { SECOND } from "../duration.ts";
 import { afterBatch, type Down, type Lease, type Pauses, type QueueHealth } from "./health.ts";
 
-/** Items that are to be worked off, oldest first, and the queue's lease and health. Reads are strongly consistent. */
+/** Items to work off, and the queue's lease and health. Reads are strongly consistent. */
 export interface Queue<Item, Reason extends string = string> {
   /** Items due by the moment, oldest first. */
   due(moment: number, limit: number): Promise<readonly Item[]>;
@@ -29,12 +29,9 @@ export interface Work<
   readonly atOnce: number;
   /** Least time from the start of a batch to the next one's. */
   readonly pace: number;
-  /**
-   * One result for each item, in their order. Null, or a rejection, is this service's fault: the items have failed, and
-   * show nothing of the other end.
-   */
+  /** One result for each item, in their order. Null, or a rejection, is this service's fault: the items have failed. */
   readonly act: (items: readonly Item[]) => Promise<readonly (Result | null)[]>;
-  /** Moves an item that failed to its next step, or out of the queue, if it does not stay. Null: acting on it was rejected. */
+  /** Moves an item that failed to its next step, or out of the queue. Null: acting on it was rejected. */
   readonly postpone: (item: Item, result: Result | null, moment: number) => Promise<void>;
   /** Time after its due time from which a failed item moves on although its queue is paused. */
   readonly staysFor: number;
@@ -69,7 +66,7 @@ export interface WorkedOff {
   readonly oldest: number | null;
 }
 
-/** Works off a queue for one turn, in which no batch starts from a moment on. */
+/** Works off a queue for one turn. No batch starts from `until` on. */
 export type Turn = (until: number) => Promise<WorkedOff>;
 
 /** Makes a batch's function of one that acts on a single item. A rejection concerns that item alone. */
@@ -85,10 +82,7 @@ export const eachAlone =
       ),
     );
 
-/**
- * The item that probes whether the other end is back: the newest, in turn with one at a changing place, as the oldest
- * may be those that cause the failures.
- */
+/** The item that probes whether the other end is back: the newest, or one at a changing place: the oldest may cause the failures. */
 const probeAmong = <Item>(due: readonly Item[], tries: number): readonly Item[] => {
   const place = tries % 2 === 1 ? due.length - 1 : (tries / 2) % due.length;
   return due.slice(place, place + 1);
@@ -162,10 +156,7 @@ const workBatches = async <Item, Reason extends string, Result extends Outcome<R
   }
 };
 
-/**
- * Works off a queue for a turn, or until it is empty or paused: under its lease, oldest first, at its pace. In a queue
- * that fails, a single item probes.
- */
+/** Works off a queue for a turn, or until it is empty or paused: under its lease, oldest first, at its pace. */
 export const turnOf =
   <Item, Reason extends string, Result extends Outcome<Reason>>(
     work: Work<Item, Reason, Result>,

@@ -13,14 +13,14 @@ import {
   type KeyId,
   type PurchaseKey,
 } from "../identifiers.ts";
-import type { ChangePlace, Look, LookCause } from "../telling/change.ts";
+import type { ChangePlace, Look } from "../telling/change.ts";
 
 export interface Key {
   readonly pk: string;
   readonly sk: string;
 }
 
-/** Names of the table's attributes, as in {@link Key}, and of its index from a customer to the owned items. */
+/** Names of the table's attributes, and of its index from a customer to the owned items. */
 export const TABLE = {
   partitionKey: "pk",
   sortKey: "sk",
@@ -29,7 +29,6 @@ export const TABLE = {
   timeToLiveAttribute: "expiresAt",
 } as const satisfies Record<string, string> & { partitionKey: keyof Key; sortKey: keyof Key };
 
-/** Map key of a key. */
 export const keyText = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);
 
 /** Inverse of {@link keyText}. */
@@ -37,8 +36,6 @@ export const keyOf = (text: string): Key => {
   const [pk, sk] = JSON.parse(text) as [string, string];
   return { pk, sk };
 };
-
-type Cause = Pick<LookCause, "customer" | "version" | "erased">;
 
 /** Beginnings of partition and sort keys, by which the table's stream and queries select items. */
 export const prefixes = {
@@ -52,7 +49,7 @@ export const prefixes = {
   delivery: "ACCOUNT#",
   /** Sort keys of stores' requests to deliver. */
   requestDelivery: "REQUEST#",
-  /** Sort keys of notifications to forward, oldest first. Nothing else in their partitions comes before. */
+  /** Sort keys of notifications to forward. Nothing else in their partitions comes before. */
   forward: "FORWARD#",
   notification: (application: ApplicationId): string => `${application}#`,
 } as const;
@@ -75,7 +72,7 @@ export const partitions = {
   /** One partition per account, so reading an account is one Query. */
   account: (application: ApplicationId, account: AccountId): string =>
     `${applicationPartition(application)}#ACCOUNT#${account}`,
-  /** Questions to a store about the purchases of a bundle or package, oldest first; and the queue's own state. */
+  /** Questions to a store about a bundle's or package's purchases, oldest first; and the queue's own state. */
   ask: ({ application, store, bundleOrPackage, environment }: StoreInEnvironment): string =>
     `${applicationPartition(application)}#ASK#${store}#${bundleOrPackage}#${environment}`,
   /** Due looks at an application's accounts, oldest first. */
@@ -89,9 +86,9 @@ export const partitions = {
   /** Notifications of a bundle that wait to be forwarded, and the health of the service that takes them. */
   forward: ({ application, bundleIdentifier }: ForwardReference): string =>
     `${applicationPartition(application)}#FORWARD#${bundleIdentifier}`,
-  /** Last notifications of all applications' bundles and packages, by application, store and environment. */
+  /** Last notifications of all bundles and packages, by application, store and environment. */
   notifications: "NOTIFICATIONS",
-  /** Audit of operators' acts on an application, ordered by time. */
+  /** Operators' acts on an application, ordered by time. */
   audit: (application: ApplicationId): string => `${applicationPartition(application)}#AUDIT`,
   /** Transfers of customers by links, ordered by time. Functions write them; they may not write the audit. */
   transfers: (application: ApplicationId): string => `${applicationPartition(application)}#TRANSFERS`,
@@ -99,9 +96,8 @@ export const partitions = {
 
 /** Parts of sort keys, for queries of a range. */
 export const sortKeys = {
-  /** After all questions, or looks, due by a moment: they alone begin with a time in their partitions. */
+  /** After all questions, or looks, due by a moment. */
   afterDueBy: (moment: Instant): string => isoTime(moment + 1),
-  /** After all notifications to forward that are due by a moment. */
   afterForwardsBy: (moment: Instant): string => `${prefixes.forward}${isoTime(moment + 1)}`,
   /** Padded to the digits of the largest safe integer, so that sort keys order as numbers. */
   change: (sequence: number): string => String(sequence).padStart(16, "0"),
@@ -147,17 +143,10 @@ export const keys = {
   /** Time up to which the store's list of refunds, or of failed notifications, was read. */
   sweep: (queue: StoreInEnvironment) => at(partitions.ask(queue), "SWEEP"),
   /** Each write of a customer has its own look, so that a look that was not read is never deleted. */
-  look: (
-    application: ApplicationId,
-    { account, dueAt, cause }: Pick<Look, "account" | "dueAt"> & { readonly cause: Cause | null },
-  ): Key => ({
-    pk: partitions.look(application),
-    sk: [
-      isoTime(dueAt),
-      accountDigest(account),
-      ...(cause === null ? [] : [cause.customer, `${cause.version}${cause.erased ? "-erased" : ""}`]),
-    ].join("#"),
-  }),
+  look: (application: ApplicationId, { account, dueAt, cause }: Look) => {
+    const write = cause === null ? [] : [cause.customer, `${cause.version}${cause.erased ? "-erased" : ""}`];
+    return at(partitions.look(application), [isoTime(dueAt), accountDigest(account), ...write].join("#"));
+  },
   /** An account's last told state. */
   told: (application: ApplicationId, account: AccountId) =>
     at(`${applicationPartition(application)}#TOLD#${accountDigest(account)}`, "TOLD"),
@@ -191,33 +180,33 @@ export const keys = {
     at(partitions.transfers(application), `${isoTime(moment)}#${entry}`),
 } as const;
 
-/** Any application's identifier, a UUID: a wildcard of another length would match what follows it, too. */
-const anyApplication = (): string => partitions.application(applicationId("?".repeat(36)));
-
 /**
- * Partition keys of each kind of items, as IAM's `StringLike` matches them. They separate kinds, not tenants: each function
- * works for all applications.
+ * Partition keys of each kind of items, as IAM's `StringLike` matches them, of all applications.
  *
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
  */
-export const partitionPatterns = (application = anyApplication()): Readonly<Record<ItemKind, string>> => ({
-  application,
-  "application-list": partitions.applications,
-  "store-registration": "STORE#*",
-  credential: "CREDENTIAL#*",
-  account: `${application}#ACCOUNT#*`,
-  customer: `${application}#CUSTOMER#*`,
-  identity: `${application}#IDENTITY#*`,
-  purchase: `${application}#PURCHASE#*`,
-  transfer: `${application}#TRANSFERS`,
-  ask: `${application}#ASK#*`,
-  look: `${application}${LOOKS_SUFFIX}`,
-  told: `${application}#TOLD#*`,
-  change: `${application}#CHANGES*`,
-  delivery: `${application}#DESTINATION#*`,
-  forward: `${application}#FORWARD#*`,
-  notification: partitions.notifications,
-});
+export const partitionPatterns = (): Readonly<Record<ItemKind, string>> => {
+  // A UUID's length: a wildcard of another one would match what follows it, too.
+  const application = partitions.application(applicationId("?".repeat(36)));
+  return {
+    application,
+    "application-list": partitions.applications,
+    "store-registration": "STORE#*",
+    credential: "CREDENTIAL#*",
+    account: `${application}#ACCOUNT#*`,
+    customer: `${application}#CUSTOMER#*`,
+    identity: `${application}#IDENTITY#*`,
+    purchase: `${application}#PURCHASE#*`,
+    transfer: `${application}#TRANSFERS`,
+    ask: `${application}#ASK#*`,
+    look: `${application}${LOOKS_SUFFIX}`,
+    told: `${application}#TOLD#*`,
+    change: `${application}#CHANGES*`,
+    delivery: `${application}#DESTINATION#*`,
+    forward: `${application}#FORWARD#*`,
+    notification: partitions.notifications,
+  };
+};
 
 /** The look that a key names; null for any other key. */
 export const lookOfKey = ({

@@ -55,22 +55,19 @@ export interface StateDigest {
 
 export const NO_STATE: StateDigest = { customers: [], entitlements: new Map() };
 
-/** Write of a customer that may have changed its account. */
-export interface LookCause {
-  readonly customer: CustomerId;
-  /** The customer's version after the write; for an erasure, its last version. */
-  readonly version: number;
-  /** Customers whose items in the account the write put, changed or deleted. */
-  readonly customers: readonly CustomerId[];
-  readonly erased: boolean;
-}
-
 /** A due look at an account: a comparison of its state with what was last told. */
 export interface Look {
   readonly account: AccountId;
   readonly dueAt: Instant;
-  /** Null: time alone may have changed it, or an operator asked. */
-  readonly cause: LookCause | null;
+  /** Write of a customer that may have changed it. Null: time alone may have, or an operator asked. */
+  readonly cause: {
+    readonly customer: CustomerId;
+    /** The customer's version after the write; for an erasure, its last version. */
+    readonly version: number;
+    /** Customers whose items in the account the write put, changed or deleted. */
+    readonly customers: readonly CustomerId[];
+    readonly erased: boolean;
+  } | null;
 }
 
 export interface Told {

@@ -11,11 +11,11 @@ import {
   type FeedChange,
 } from "./change.ts";
 
-/** Changes in the order of their application's sequence. All reads are strongly consistent. */
+/** All reads are strongly consistent. */
 export interface FeedTable {
   /** The last place of the sequence; null: nothing was told yet. */
   lastPlace(application: ApplicationId): Promise<ChangePlace | null>;
-  /** Changes of a day after a place in the sequence, in pages. */
+  /** Changes of a day after a place in the sequence, in its order. */
   changesOf(
     application: ApplicationId,
     day: string,
@@ -24,7 +24,6 @@ export interface FeedTable {
   ): AsyncIterable<readonly FeedChange[]>;
 }
 
-/** Cursor of the changes after a place. */
 export const cursorOf = ({ day, sequence }: ChangePlace): string =>
   Buffer.from(`${day} ${sequence}`).toString("base64url");
 
@@ -52,17 +51,12 @@ export const placeOfCursor = (cursor: string): ChangePlace | null => {
   return place;
 };
 
-/** The days between two days, both included. */
+/** Both included. */
 export const daysFrom = (from: string, to: string): readonly string[] => {
   const days: string[] = [];
   for (let at = Date.parse(from); at <= Date.parse(to); at += DAY) days.push(dayOf(at));
   return days;
 };
-
-export interface FeedReading {
-  readonly feed: FeedTable;
-  readonly now: () => Instant;
-}
 
 const LIMIT = 100;
 
@@ -113,7 +107,7 @@ const shownAs = (data: ChangeData, { toldAt, place }: FeedChange): AccountChange
  * @throws ServiceError `INVALID_REQUEST` for a malformed cursor; `CURSOR_EXPIRED`
  */
 export const readChanges = async (
-  { feed, now }: FeedReading,
+  { feed, now }: { readonly feed: FeedTable; readonly now: () => Instant },
   application: ApplicationId,
   { after: cursor = START, limit = LIMIT }: ChangesRequest,
 ): Promise<ChangesPage> => {

@@ -28,7 +28,7 @@ const ACCOUNTS_AT_ONCE = 30;
 /** Looks of one account that one telling completes; they fit in a transaction. */
 const LOOKS_PER_ACCOUNT = 40;
 
-/** Looks read to find one account: most have one or two. */
+/** Most accounts have one or two. */
 const LOOKS_READ_PER_ACCOUNT = 10;
 
 type TellingOutcome = Outcome<"no-turn">;
@@ -57,11 +57,7 @@ const dueAccounts = async (
   }
 };
 
-/**
- * Tells for one application while it has the turn.
- *
- * @param onTold receives the number of versions told
- */
+/** Tells for one application while it has the turn. */
 const createTeller = (run: TellingRun, identifier: ApplicationId, onTold: (versions: number) => void) => {
   let lease: Lease | null = null;
   let turn: TellingTurn | null = null;

@@ -90,7 +90,7 @@ export const ITEMS_PER_TRANSACTION = 100;
 
 const CONDITION_FAILED = "ConditionalCheckFailed";
 
-/** Cancellation reasons that a fresh read and a retry can resolve, and those of items that are no reason. */
+/** Cancellation reasons that a fresh read and a retry can resolve, and those of items that are not the reason. */
 const CONFLICTS: ReadonlySet<string | undefined> = new Set([
   undefined,
   "None",
@@ -119,7 +119,7 @@ export const write = async ({ client, name: TableName }: Table, one: Single): Pr
   else await client.send(new DeleteCommand({ TableName, ...one.Delete }));
 };
 
-/** @param otherwise gives the answer where the condition of the one item's write does not hold */
+/** @param otherwise gives the answer where the write's condition does not hold */
 export const ifConditionHolds = async <Answer, Other>(
   write: () => Promise<Answer>,
   otherwise: (refused: ConditionalCheckFailedException) => Other,
@@ -156,12 +156,8 @@ type TransactionOutcome =
       readonly cause: Error;
     };
 
-const inTable = (TableName: string, { Put, Update, Delete, ConditionCheck }: Write): TransactItem => ({
-  ...(Put && { Put: { TableName, ...Put } }),
-  ...(Update && { Update: { TableName, ...Update } }),
-  ...(Delete && { Delete: { TableName, ...Delete } }),
-  ...(ConditionCheck && { ConditionCheck: { TableName, ...ConditionCheck } }),
-});
+const inTable = (TableName: string, write: Write): TransactItem =>
+  Object.fromEntries(Object.entries(write).map(([kind, one]) => [kind, { TableName, ...one }]));
 
 /** Writes up to 100 items, all or none. Rejects on any failure but a conflict. */
 export const transact = async (
