@@ -136,13 +136,19 @@ export interface ChangeTable {
     application: ApplicationId,
     customers: readonly CustomerId[],
   ): Promise<ReadonlyMap<CustomerId, AccountId>>;
-  /** Number of an account's items in a telling's transaction, without the sequence's own. */
-  itemsOf(account: AccountTelling, destinations: readonly Destination[]): number;
   /**
    * Empties the changes before the account's last. If that has no customers, keeps only the version, under a keyed
    * hash. Completes the erasure's looks. Safe to repeat.
    */
   forget(application: ApplicationId, account: AccountId, looks: readonly Look[]): Promise<void>;
-  /** One transaction. `conflict`: another worker tells, or the told state has changed; read again. */
-  write(application: ApplicationId, telling: Telling): Promise<"written" | "conflict">;
+  /**
+   * Takes as many transactions as the accounts need. `conflict`: another worker tells, or a told state has changed; read
+   * again.
+   *
+   * @returns `turn`: after the transactions that were written
+   */
+  write(
+    application: ApplicationId,
+    telling: Telling,
+  ): Promise<{ readonly outcome: "written" | "conflict"; readonly turn: TellingTurn }>;
 }

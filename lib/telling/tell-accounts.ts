@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { Application } from "../applications/application.ts";
-import { partsWithin } from "../chunks.ts";
 import type { CustomerEntitlement } from "../contract/schemas.ts";
 import type { CustomerTable } from "../customers/storing/fact-store.ts";
 import { accountHoldings, type AccountCustomer } from "../customers/storing/records.ts";
@@ -35,12 +34,6 @@ interface Seen extends AccountLooks {
 
 /** Customers that an account may gain, or stop being found by, in one transaction; each takes an item. */
 const CUSTOMERS_AT_ONCE = 30;
-
-/** Items and bytes of one transaction, with a reserve below DynamoDB's 100 and 4 MB. */
-const ITEMS_PER_TRANSACTION = 99;
-const BYTES_PER_TRANSACTION = 3_000_000;
-/** Bytes of an item beside a change's data. */
-const BYTES_PER_ITEM = 1000;
 
 const customersOf = ({ customers }: Seen): readonly CustomerId[] => customers.map(({ customer }) => customer);
 
@@ -212,23 +205,13 @@ export const tellAccounts = async (
     .map((seen) => ({ loses: lostBy(seen).length > 0, telling: tellingOf(application, seen, moves, toldAt) }))
     .toSorted((a, b) => compare(b.loses, a.loses))
     .map(({ telling }) => telling);
-  let after = turn;
-  const weightsOf = (telling: AccountTelling): readonly number[] => {
-    const items = changes.itemsOf(telling, destinations);
-    return [items, Buffer.byteLength(JSON.stringify(telling.data)) + BYTES_PER_ITEM * items];
-  };
-  const limits = [ITEMS_PER_TRANSACTION, BYTES_PER_TRANSACTION];
-  for (const accounts of partsWithin(tellings, limits, weightsOf)) {
-    const telling = { turn: after, toldAt, accounts, destinations };
-    if ((await changes.write(identifier, telling)) === "conflict") return { outcome: "again", turn: after };
-    const versions = accounts.filter(({ data }) => data !== null).length;
-    after = { ...after, sequence: after.sequence + versions, toldAt: versions > 0 ? toldAt : after.toldAt };
-  }
+  const written = await changes.write(identifier, { turn, toldAt, accounts: tellings, destinations });
+  if (written.outcome === "conflict") return { outcome: "again", turn: written.turn };
   const leaving = new Set(tellings.flatMap(({ left, before }) => (left.length > 0 ? before.account : [])));
   for (const one of moves.seen) {
     const erased = one.looks.filter(isOfErasure);
     if (erased.length > 0 && waitingIn(one).size === 0 && !leaving.has(one.account))
       await changes.forget(identifier, one.account, erased);
   }
-  return { outcome: "told", turn: after };
+  return { outcome: "told", turn: written.turn };
 };

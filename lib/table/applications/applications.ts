@@ -112,10 +112,10 @@ export const createApplicationReader = (table: Table) => {
 /** DynamoDB's item size limit; JSON is never shorter than what DynamoDB counts. */
 const ITEM_BYTES = 400 * 1024;
 
-/** An item as an application describes it, and the condition of its writes. */
 interface Described {
   readonly key: Key;
   readonly attributes: object;
+  /** Of each write of the item. */
   readonly condition?: Condition;
 }
 

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import type { Environment } from "../../contract/schemas.ts";
 import type { CustomerChange } from "../../customers/storing/fact-store.ts";
-import type { Link, StoredCustomer } from "../../customers/storing/records.ts";
 import type { AccountId, ApplicationId } from "../../identifiers.ts";
 import { countsEnd, countsRemain, hasRoom } from "../dynamodb/conditions.ts";
 import { readItem } from "../dynamodb/reads.ts";
@@ -19,34 +18,33 @@ export type ClaimsCounter = "production" | "other";
 export const claimsCounter = (environment: Environment): ClaimsCounter =>
   environment === "production" ? "production" : "other";
 
-/** Places that a change takes in an account's claims counter; negative: it gives them back. */
 interface ClaimsDifference {
   readonly account: AccountId;
   readonly counter: ClaimsCounter;
+  /** Places taken; negative: given back. */
   readonly by: number;
 }
 
-/** The claims counter that a customer's link counts in; null without a link, or for a credential's. */
-const claimOf = (customer: { link: Link | null; environment: StoredCustomer["environment"] } | null) =>
-  customer?.link?.assertedBy === "client"
-    ? { account: customer.link.account, counter: claimsCounter(customer.environment) }
-    : null;
-
-/** Places that a change takes and gives back. */
+/** Places that a change takes and gives back. Only links that clients claimed take one. */
 export const claimsDifferences = ({
   before,
   absorbed,
   after,
 }: Pick<CustomerChange, "before" | "absorbed" | "after">): readonly ClaimsDifference[] => {
-  const differences = new Map<string, ClaimsDifference>();
-  const count = (claim: ReturnType<typeof claimOf>, by: number): void => {
-    if (claim === null) return;
-    const name = JSON.stringify([claim.account, claim.counter]);
-    differences.set(name, { ...claim, by: (differences.get(name)?.by ?? 0) + by });
-  };
-  for (const customer of [before, ...absorbed]) count(claimOf(customer), -1);
-  count(claimOf(after), 1);
-  return [...differences.values()].filter(({ by }) => by !== 0);
+  const claims = [
+    ...[before, ...absorbed].map((customer) => ({ customer, by: -1 })),
+    { customer: after, by: 1 },
+  ].flatMap(({ customer, by }) =>
+    customer?.link?.assertedBy === "client"
+      ? [{ account: customer.link.account, counter: claimsCounter(customer.environment), by }]
+      : [],
+  );
+  const byCounter = Map.groupBy(claims, ({ account, counter }) => JSON.stringify([account, counter]));
+  return [...byCounter.values()]
+    .flatMap(([first, ...others]) =>
+      first === undefined ? [] : { ...first, by: others.reduce((sum, { by }) => sum + by, first.by) },
+    )
+    .filter(({ by }) => by !== 0);
 };
 
 const OTHER: Readonly<Record<ClaimsCounter, ClaimsCounter>> = { production: "other", other: "production" };

@@ -29,12 +29,11 @@ const ABSENT = "attribute_not_exists(pk)";
 export const absent = condition(ABSENT);
 export const present = condition("attribute_exists(pk)");
 
-/** The item still has the version that was read. */
 export const versionUnchanged = (version: number) => condition("version = :version", { version });
 
 export const revisionUnchanged = (revision: number) => condition("revision = :revision", { revision });
 
-/** The purchase's next question is still that of this time. */
+/** Time of the purchase's next question. */
 export const askUnchanged = (at: Instant) => condition("askAt = :at", { at });
 
 /** The queue is not paused, and no other worker holds its lease. */
@@ -79,21 +78,18 @@ export const ownedUnchanged = (application: ApplicationId, owner: CustomerId, re
     revision,
   });
 
-/** The registration is free, or already the application's. */
 export const absentOrOf = (application: ApplicationId) =>
   condition(`${ABSENT} OR application = :application`, { application });
 
-/** The item is gone, or names the account. */
 export const absentOrOfAccount = (account: AccountId) =>
   condition(`${ABSENT} OR account = :account`, { account });
 
 export const unrevoked = condition("attribute_exists(pk) AND revokedAt = :none", { none: null });
 
-/** The table has no format marker yet, or this one. */
+/** No marker yet, or this one. */
 export const unmarkedOrOfFormat = (format: number) =>
   condition(`${ABSENT} OR tableFormat = :format`, { format });
 
-/** The item is new, or its attribute is at most the limit. */
 export const absentOrAtMost = (attribute: string, limit: number) =>
   condition(`${ABSENT} OR #${attribute} <= :limit`, { limit });
 

@@ -7,10 +7,9 @@ import {
 } from "@aws-sdk/lib-dynamodb";
 import type * as z from "zod/mini";
 import { chunks } from "../../chunks.ts";
-import { again, pause as briefly } from "../../pause.ts";
 import { keyText, TABLE, type Key } from "../keys.ts";
 import { keyIn, knownItems, parseItem, type Item, type Table } from "./table.ts";
-import { isConflict } from "./writes.ts";
+import { isConflict, untilProcessed } from "./writes.ts";
 
 /** Reads one item, strongly consistent, and parses it; null: there is none. */
 export const readItem = async <Schema extends z.ZodMiniType>(
@@ -35,29 +34,26 @@ export const eachKeyOnce = (wanted: readonly Key[]): readonly Key[] => [
  * @returns in the order of the keys; undefined: there is no such item
  */
 export const readUnparsed = async (
-  { client, name, pause = briefly }: Table,
+  table: Table,
   wanted: readonly Key[],
 ): Promise<readonly (Item | undefined)[]> => {
-  const getBatch = async (batch: Key[]): Promise<Item[]> => {
-    const items: Item[] = [];
-    let wanted: Item[] = batch.map((key) => ({ ...key }));
-    const get = async (): Promise<"all" | "conflict"> => {
-      const answer = await client.send(
-        new BatchGetCommand({ RequestItems: { [name]: { Keys: wanted, ConsistentRead: true } } }),
-      );
-      items.push(...(answer.Responses?.[name] ?? []));
-      wanted = answer.UnprocessedKeys?.[name]?.Keys ?? [];
-      return wanted.length === 0 ? "all" : "conflict";
-    };
-    await again(BATCH_ATTEMPTS, pause, get, "DynamoDB repeatedly left keys of a batch unprocessed.");
-    return items;
+  const { client, name } = table;
+  const items: Item[] = [];
+  const getBatch = (batch: readonly Key[]) => {
+    const keysOfBatch = batch.map((key): Item => ({ ...key }));
+    return untilProcessed(table, BATCH_ATTEMPTS, keysOfBatch, async (Keys) => {
+      const command = new BatchGetCommand({ RequestItems: { [name]: { Keys, ConsistentRead: true } } });
+      const { Responses, UnprocessedKeys } = await client.send(command);
+      items.push(...(Responses?.[name] ?? []));
+      return UnprocessedKeys?.[name]?.Keys;
+    });
   };
-  const items = await Promise.all(chunks(eachKeyOnce(wanted), KEYS_PER_BATCH).map(getBatch));
-  const found = new Map(items.flat().map((item) => [keyText(keyIn(item)), item]));
+  await Promise.all(chunks(eachKeyOnce(wanted), KEYS_PER_BATCH).map(getBatch));
+  const found = new Map(items.map((item) => [keyText(keyIn(item)), item]));
   return wanted.map((key) => found.get(keyText(key)));
 };
 
-/** As {@link readItem}, in the order of the keys; see {@link readUnparsed}. */
+/** As {@link readUnparsed}, parsed; null: there is no such item. */
 export const readItems = async <Schema extends z.ZodMiniType>(
   table: Table,
   wanted: readonly Key[],
@@ -87,11 +83,11 @@ export const readTogether = async (
 
 interface PartitionQuery {
   readonly pk: string;
-  /** Prefix of the sort keys to return; unset: all. */
+  /** Of the sort keys to return. */
   readonly sortKeyPrefix?: string;
-  /** Sort keys to return come before this; unset: all. */
+  /** Exclusive. */
   readonly sortKeyBefore?: string;
-  /** Sort keys to return come after this; unset: all. */
+  /** Exclusive. */
   readonly sortKeyAfter?: string;
   /** Unset: as many as 1 MB holds. */
   readonly itemsPerPage?: number;

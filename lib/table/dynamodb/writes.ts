@@ -178,6 +178,25 @@ export const transact = async (
 
 type Request = NonNullable<BatchWriteCommandInput["RequestItems"]>[string][number];
 
+/**
+ * Sends a batch, and again what DynamoDB leaves unprocessed of it, with pauses.
+ *
+ * @param send answers what is left
+ */
+export const untilProcessed = async <Request>(
+  { pause = briefly }: Table,
+  attempts: number,
+  batch: Request[],
+  send: (wanted: Request[]) => Promise<Request[] | undefined>,
+): Promise<void> => {
+  let wanted = batch;
+  const attempt = async (): Promise<"all" | "conflict"> => {
+    wanted = (await send(wanted)) ?? [];
+    return wanted.length === 0 ? "all" : "conflict";
+  };
+  await again(attempts, pause, attempt, "DynamoDB repeatedly left parts of a batch unprocessed.");
+};
+
 /** DynamoDB's limit for one batch. */
 const ITEMS_PER_BATCH = 25;
 const BATCH_ATTEMPTS = 12;
@@ -185,21 +204,18 @@ const BATCHES_AT_ONCE = 4;
 
 /** Writes items without conditions, each by itself. Those that DynamoDB leaves unprocessed are sent again. */
 export const writeAll = async (
-  { client, name, pause = briefly }: Table,
+  table: Table,
   writes: readonly (ReturnType<typeof put> | ReturnType<typeof deletion>)[],
 ): Promise<void> => {
   const requests = writes.map((one): Request =>
     "Put" in one ? { PutRequest: { Item: one.Put.Item } } : { DeleteRequest: { Key: one.Delete.Key } },
   );
-  const writeBatch = async (batch: Request[]): Promise<void> => {
-    let wanted = batch;
-    const send = async (): Promise<"all" | "conflict"> => {
+  const { client, name } = table;
+  const writeBatch = (batch: Request[]) =>
+    untilProcessed(table, BATCH_ATTEMPTS, batch, async (wanted) => {
       const command = new BatchWriteCommand({ RequestItems: { [name]: wanted } });
-      wanted = (await client.send(command)).UnprocessedItems?.[name] ?? [];
-      return wanted.length === 0 ? "all" : "conflict";
-    };
-    await again(BATCH_ATTEMPTS, pause, send, "DynamoDB repeatedly left items of a batch unprocessed.");
-  };
+      return (await client.send(command)).UnprocessedItems?.[name];
+    });
   for (const some of chunks(requests, ITEMS_PER_BATCH * BATCHES_AT_ONCE))
     await Promise.all(chunks(some, ITEMS_PER_BATCH).map(writeBatch));
 };

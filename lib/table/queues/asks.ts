@@ -41,7 +41,7 @@ const queueOf = (
   bundleOrPackage: string,
 ): StoreInEnvironment => ({ application, store, environment, bundleOrPackage });
 
-/** A purchase's attributes of its question; undefined ones are removed. */
+/** Undefined attributes are removed. */
 export const askAttributes = (ask: NextAsk | null) => ({ askAt: ask?.at, askBecause: ask?.because });
 
 /** Change of a purchase's place in its queue. */
@@ -84,8 +84,8 @@ export const askWrites = (
 export const createAskQueues = (table: Table): AskQueues => {
   const leased = createLeasedQueues(table, keys.askState, () => z.enum(PAUSE_REASONS));
 
-  /** Updates a purchase's record of its question, and its item. Facts that were read before are then out of date. */
-  const move = async (
+  /** Moves a question. The purchase's revision rises: facts that were read before are out of date. */
+  const move = (
     application: ApplicationId,
     purchase: PurchaseReference,
     bundleOrPackage: string,
@@ -103,15 +103,11 @@ export const createAskQueues = (table: Table): AskQueues => {
       ...askWrites(application, purchase, bundleOrPackage, moved),
     ]);
 
-  const dueIn = async (
-    queue: StoreInEnvironment,
-    moment: Instant,
-    limit: number,
-  ): Promise<readonly DueAsk[]> => {
+  const dueIn = async (queue: StoreInEnvironment, moment: Instant, limit: number) => {
     const { application, store } = queue;
     const range = { pk: partitions.ask(queue), sortKeyBefore: sortKeys.afterDueBy(moment) };
     const due = await firstKnownItems(table, range, askItem, limit);
-    return due.map(({ environment, key, acknowledgement = null, ...ask }) => ({
+    return due.map(({ environment, key, acknowledgement = null, ...ask }): DueAsk => ({
       application,
       purchase: { store, environment, key },
       acknowledgement,

@@ -1,8 +1,8 @@
 import type { ToldTable } from "../../administration/reports/account-report.ts";
 import type { Destination } from "../../applications/application.ts";
-import { chunks } from "../../chunks.ts";
+import { chunks, partsWithin } from "../../chunks.ts";
 import { DAY } from "../../duration.ts";
-import { applicationId, type ApplicationId } from "../../identifiers.ts";
+import type { ApplicationId } from "../../identifiers.ts";
 import {
   CHANGES_KEPT_MILLISECONDS,
   dayOf,
@@ -11,6 +11,7 @@ import {
   type ChangeData,
   type ChangePlace,
   type ChangeTable,
+  type FeedChange,
   type KeyedHash,
   type Look,
 } from "../../telling/change.ts";
@@ -39,12 +40,13 @@ import { emptyChanges } from "./erasure.ts";
 /** A transaction reads at most 4 MB, and an item has up to 400 KB. */
 const ITEMS_PER_READ = 10;
 
-/** Place and time of a change, and the first place of its transaction. */
-interface PlacedChange {
-  readonly place: ChangePlace;
-  readonly first: number;
-  readonly toldAt: number;
-}
+/** Items and bytes of one transaction, with a reserve below DynamoDB's 100 and 4 MB. */
+const ITEMS_PER_TRANSACTION = 99;
+const BYTES_PER_TRANSACTION = 3_000_000;
+/** Bytes of an item beside a change's data. */
+const BYTES_PER_ITEM = 1000;
+
+type PlacedChange = Pick<FeedChange, "place" | "first" | "toldAt">;
 
 /** Placeholder for counting items. */
 const UNPLACED: PlacedChange = { place: { day: "", sequence: 0 }, first: 0, toldAt: 0 };
@@ -171,27 +173,32 @@ export const createChangeTable = (table: Table, keyedHash: KeyedHash): ChangeTab
 
   accountsOf: async (application, customers) => toldAccountsOf(table, application, customers),
 
-  itemsOf: (telling, destinations) =>
-    accountWrites(applicationId(""), telling, UNPLACED, destinations).length,
-
   write: async (application, { turn, toldAt, accounts, destinations }) => {
-    const first = turn.sequence + 1;
+    const weightsOf = (telling: AccountTelling): readonly number[] => {
+      const items = accountWrites(application, telling, UNPLACED, destinations).length;
+      return [items, Buffer.byteLength(JSON.stringify(telling.data)) + BYTES_PER_ITEM * items];
+    };
     const day = dayOf(toldAt);
-    let { sequence } = turn;
-    const writes = accounts.flatMap((telling) => {
-      const change =
-        telling.data === null ? null : { place: { day, sequence: (sequence += 1) }, first, toldAt };
-      return accountWrites(application, telling, change, destinations);
-    });
-    const told = {
-      worker: turn.worker,
-      ...(sequence > turn.sequence && { sequence, toldAt }),
-    } satisfies Attributes<typeof turnItem> & Partial<LeaseAttributes>;
-    const { outcome } = await transact(table, [
-      update(keys.sequence(application), told, sequenceUnchanged(turn.worker, turn.sequence)),
-      ...writes,
-    ]);
-    return outcome;
+    let after = turn;
+    for (const part of partsWithin(accounts, [ITEMS_PER_TRANSACTION, BYTES_PER_TRANSACTION], weightsOf)) {
+      const first = after.sequence + 1;
+      let { sequence } = after;
+      const writes = part.flatMap((telling) => {
+        const change =
+          telling.data === null ? null : { place: { day, sequence: (sequence += 1) }, first, toldAt };
+        return accountWrites(application, telling, change, destinations);
+      });
+      const last = sequence > after.sequence ? { sequence, toldAt } : {};
+      const told = { worker: turn.worker, ...last } satisfies Attributes<typeof turnItem> &
+        Partial<LeaseAttributes>;
+      const { outcome } = await transact(table, [
+        update(keys.sequence(application), told, sequenceUnchanged(turn.worker, after.sequence)),
+        ...writes,
+      ]);
+      if (outcome === "conflict") return { outcome, turn: after };
+      after = { ...after, ...last };
+    }
+    return { outcome: "written", turn: after };
   },
 });
 

@@ -166,7 +166,7 @@ export const createResendTable = (table: Table): ResendTable => ({
   },
 });
 
-/** Destinations are written separately, so that one where the request already waits does not block the others. */
+/** Destinations are written separately: one where the request already waits does not block the others. */
 export const createStoreRequestQueue = (table: Table): StoreRequestQueue => ({
   add: async (application, destinations, request) => {
     const { identifier, askedAt, data } = request;
