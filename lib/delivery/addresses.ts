@@ -61,10 +61,7 @@ const LONGEST_URL_CHARACTERS = 2_048;
 /** An at sign in the authority, also of an empty user name, which `URL` leaves out. */
 const USER_INFORMATION = /^[^:]*:[\s/\\]*[^/?#\\]*@/;
 
-/**
- * Why a URL cannot be a destination, as a sentence; null: it can. The addresses of its host are checked at each
- * attempt. `URL` normalizes every notation of an IPv4 address.
- */
+/** Why a URL cannot be a destination, as a sentence; null: it can. The addresses of its host are checked at each attempt. */
 export const checkDestinationUrl = (
   text: string,
   allowsDestination: AllowsDestination = ALLOWS_NONE,
@@ -78,7 +75,7 @@ export const checkDestinationUrl = (
   if (USER_INFORMATION.test(text)) return "The URL must not hold a user name or password.";
   if (text.includes("#")) return "The URL must not have a fragment.";
   if (isAllowed) return null;
-  // An IPv6 literal without its brackets.
+  // An IPv6 literal without its brackets. `URL` normalizes every notation of an IPv4 address.
   const host = url.hostname.replace(/^\[|\]$/g, "");
   if (/(^|\.)localhost\.?$/.test(host)) return "The URL must not name localhost.";
   if (isIP(host) !== 0 && !isPublicAddress(host)) return "The URL's address is not public.";
@@ -116,10 +113,7 @@ const shared = (lookup: NameLookup): NameLookup => {
   return (name) => underWay.get(name) ?? start(name);
 };
 
-/**
- * A `lookup` for `net.connect`: nothing changes between the check and the connection. A name is refused if one of its
- * addresses is not public, as each may be used.
- */
+/** A `lookup` for `net.connect`, which connects to what was checked. Refuses a name if one address is not public: any may be used. */
 export const createCheckedLookup = (find: NameLookup, isAnyAddressAllowed: boolean): LookupFunction => {
   const lookup = shared(find);
   const addressesOf = async (name: string): Promise<readonly [LookupAddress, ...LookupAddress[]]> => {

@@ -15,22 +15,14 @@ const NEVER_ROTATED: Instant = 0;
 
 const KEY_BYTES = 32;
 
-/**
- * A key by HKDF-SHA256 (RFC 5869). No two lists give the same JSON.
- *
- * @throws TypeError if the master secret is shorter than the keys made from it
- */
+/** A key by HKDF-SHA256 (RFC 5869). No two lists give the same JSON. */
 const derivedKey = (master: Uint8Array, name: readonly (string | number)[]): Uint8Array => {
   if (master.byteLength < KEY_BYTES)
     throw new TypeError(`The master secret has fewer than ${KEY_BYTES} bytes.`);
   return new Uint8Array(hkdfSync("sha256", master, "", JSON.stringify(name), KEY_BYTES));
 };
 
-/**
- * The 32 bytes that sign a destination's webhooks.
- *
- * @param epoch time of the rotation that made the secret
- */
+/** The 32 bytes that sign a destination's webhooks. `epoch`: time of the rotation that made the secret. */
 export const secretOf = (
   master: Uint8Array,
   application: ApplicationId,
@@ -62,17 +54,10 @@ export const signingSecrets = (
   );
 };
 
-/**
- * A secret as receivers configure it.
- *
- * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
- */
+/** A secret as Standard Webhooks' receivers configure it. */
 export const secretText = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString("base64")}`;
 
-/**
- * HMAC-SHA256 (hex) under a key of the application. Stands for a name that must not be stored, such as an erased
- * account's.
- */
+/** HMAC-SHA256 (hex) under a key of the application. Stands for a name that must not be stored: an erased account's. */
 export const keyedHash = (master: Uint8Array, application: ApplicationId, text: string): string =>
   createHmac("sha256", derivedKey(master, ["keyed-hash", application]))
     .update(text)

@@ -96,9 +96,8 @@ const dropBody = (response: http.IncomingMessage, stop: () => void): void => {
 };
 
 /**
- * Sends one POST and resolves with the status of its answer, redirects included. Never rejects. A status that has
- * arrived counts, whatever happens to the body: the receiver has decided. The body still has until the deadline,
- * because some receivers work while they write it.
+ * Sends one POST: the status of its answer, redirects included. Never rejects. A status that has arrived counts, whatever
+ * happens to the body, which has until the deadline: some receivers work while they write it.
  */
 export const post = ({ url, headers, text, agent, deadline }: Post): Promise<PostResult> => {
   const { promise, resolve } = Promise.withResolvers<PostResult>();

@@ -194,9 +194,8 @@ export const createAndroidOrders = (options: StoreClientOptions) => {
   const publisher = createAndroidPublisher(options);
   return {
     /**
-     * Orders by their identifiers: all of them, or `rejected` where the store does not know one.
+     * Orders by up to 1,000 identifiers, each once: all of them, or `rejected` where the store does not know one.
      *
-     * @param orderIdentifiers up to 1,000, each once
      * @see https://developers.google.com/android-publisher/api-ref/rest/v3/orders/batchget
      */
     find: async (

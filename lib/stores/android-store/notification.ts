@@ -125,11 +125,7 @@ export const readNotification = (data: string) => {
 };
 export type AndroidStoreNotification = NonNullable<ReturnType<typeof readNotification>>;
 
-/**
- * Time within which Google accepts the review of a refund.
- *
- * @see https://developer.android.com/google/play/billing/rtdn-reference
- */
+/** Time within which Google accepts the review of a refund (RTDN reference). */
 const REVIEWED_WITHIN_MILLISECONDS = DAY;
 
 /** Name of the notification's member. */
@@ -137,9 +133,7 @@ const REFUND_REVIEW = "pendingRefundReviewNotification";
 
 /**
  * A notification's question to the developer, and the purchases that it may be about; null: no question, or one that
- * cannot be answered.
- *
- * @param moment the present: Google's clock may be ahead
+ * cannot be answered. `moment` is now: Google's clock may be ahead.
  */
 export const questionIn = (
   { packageName, sentAt, refundReview }: AndroidStoreNotification,

@@ -116,11 +116,7 @@ export const createPushTokenVerifier = (options: {
   };
 
   return {
-    /**
-     * Verifies signature, issuer, expiry and that the e-mail address is verified.
-     *
-     * @param authorization the `Authorization` header; null: there is none
-     */
+    /** Verifies signature, issuer, expiry and that the e-mail address is verified, of an `Authorization` header. */
     verify: async (authorization: string | null): Promise<PushTokenVerdict> => {
       const [, token] = BEARER.exec(authorization ?? "") ?? [];
       if (token === undefined) return rejected("push_token_missing");

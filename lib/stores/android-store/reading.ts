@@ -165,9 +165,8 @@ export const pendingAcknowledgement = (
 };
 
 /**
- * Time at which an acknowledgement is given up: its deadline, in production at least three days after it became due. A
- * deadline may be earlier than the store's: a top-up's plan is not known, and a replacement may keep the start time of the
- * purchase before it.
+ * Time at which an acknowledgement is given up: its deadline, in production at least three days after it became due: a
+ * top-up's plan is not known, and a replacement may keep the start time of the purchase before it.
  */
 export const givenUpAt = (
   environment: Environment,

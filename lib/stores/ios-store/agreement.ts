@@ -110,9 +110,7 @@ export const commonAppTransaction = (payloads: readonly NamesAppTransaction[]): 
 /**
  * First payload of another app, environment or Apple Account than those before it; null: all agree. App transaction ids
  * are compared lineage by lineage: a lineage is one person's, and has been seen to carry two (Apple's developer forum,
- * "Inconsistent appTransactionId in Transaction History"). Older payloads, without one, agree with any.
- *
- * @param before payloads of the same request that agree already
+ * "Inconsistent appTransactionId in Transaction History"). Older payloads, without one, agree with any. `before` agree.
  */
 export const disagreement = (
   first: Agreeing,

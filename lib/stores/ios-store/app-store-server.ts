@@ -94,9 +94,8 @@ const parseKey = (text: string): KeyObject => {
 };
 
 /**
- * Reads the key and signs a token, which serves both environments.
+ * Reads the key and signs a token, which serves both environments. Throws {@link CredentialError}.
  *
- * @throws CredentialError
  * @see https://developer.apple.com/documentation/appstoreserverapi/generating-json-web-tokens-for-api-requests
  */
 const signToken = async (

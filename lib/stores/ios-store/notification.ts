@@ -19,7 +19,7 @@ import {
   type Transaction,
 } from "./payloads.ts";
 import type { Trust } from "./signatures/chain.ts";
-import { checkSignature, type JsonObject, type SignatureCheck } from "./signatures/jws.ts";
+import { checkSignature, isObject, type JsonObject, type SignatureCheck } from "./signatures/jws.ts";
 import { isNotUnderstood, rejected, verified, type Verdict } from "./signatures/verdict.ts";
 import { createSigners, verifySignedPayload } from "./verifier.ts";
 
@@ -44,8 +44,6 @@ const SANDBOX_TOKEN = "SANDBOX";
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 const text = once(() => lenient(z.string()));
-
-const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null;
 
 /** A subject of a kind that is not known: another member that names an app. Nothing of it is used. */
 const unknownSubjects = (payload: JsonObject) =>

@@ -183,13 +183,11 @@ export const transactionNamesIn = (compact: string): TransactionNames | null => 
 };
 export type TransactionNames = FieldsOf<typeof transactionNames>;
 
-/**
- * Whether a subscription's status, beside its renewal info in notifications and answers, is that of a billing grace
- * period; any other value has no meaning here.
- *
- * @see https://developer.apple.com/documentation/appstoreserverapi/status
- */
-export const isGraceStatus = (status: unknown): boolean => status === 4;
+/** @see https://developer.apple.com/documentation/appstoreserverapi/status */
+const GRACE_PERIOD = 4;
+
+/** Whether the status beside a renewal info is that of a billing grace period; any other value has no meaning here. */
+export const isGraceStatus = (status: unknown): boolean => status === GRACE_PERIOD;
 
 /** `autoRenewStatus` of a subscription that renews. */
 const RENEWS = 1;

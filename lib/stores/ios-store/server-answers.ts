@@ -15,20 +15,6 @@ export interface SignedFacts {
   readonly signedInGrace?: readonly string[];
 }
 
-/** Part of a long answer. */
-interface Page {
-  /** Name of the next page; null: this is the last one. */
-  readonly next: string | null;
-}
-
-export interface TransactionPage extends Page {
-  readonly signedTransactions: readonly string[];
-}
-
-export interface NotificationPage extends Page {
-  readonly signedPayloads: readonly string[];
-}
-
 /** Unknown fields are tolerated everywhere. */
 const jws = once(() => z.string().check(z.minLength(1)));
 /** The last page needs none, and may have an empty one. */
@@ -66,14 +52,17 @@ const notifications = once(() =>
   }),
 );
 
-/** Name of the next page; undefined where the store names none, or again the one just read. */
-const nextPage = (
+type Page<Content> = Content & { /** Null: this is the last one. */ readonly next: string | null };
+
+/** Content with the name of the next page; null where the store names none, or again the one just read. */
+const paged = <Content>(
+  content: Content,
   hasMore: boolean,
   named: string | null | undefined,
   page: string | null,
-): string | null | undefined => {
-  if (!hasMore) return null;
-  return named === page || !named ? undefined : named;
+): Page<Content> | null => {
+  if (!hasMore) return { ...content, next: null };
+  return named === page || !named ? null : { ...content, next: named };
 };
 
 /**
@@ -106,18 +95,24 @@ export const readAppTransaction = (answer: unknown): string | null =>
   oneAppTransaction().safeParse(answer).data?.signedAppTransactionInfo ?? null;
 
 /** @see https://developer.apple.com/documentation/appstoreserverapi/historyresponse */
-export const readHistory = (answer: unknown, page: string | null): TransactionPage | null => {
+export const readHistory = (
+  answer: unknown,
+  page: string | null,
+): Page<Pick<SignedFacts, "signedTransactions">> | null => {
   const { data } = history().safeParse(answer);
-  const next = data && nextPage(data.hasMore, data.revision, page);
-  return next === undefined ? null : { signedTransactions: data?.signedTransactions ?? [], next };
+  if (data === undefined) return null;
+  const { signedTransactions, hasMore, revision } = data;
+  return paged({ signedTransactions }, hasMore, revision, page);
 };
 
 /** @see https://developer.apple.com/documentation/appstoreserverapi/notificationhistoryresponse */
-export const readNotifications = (answer: unknown, page: string | null): NotificationPage | null => {
+export const readNotifications = (answer: unknown, page: string | null) => {
   const { data } = notifications().safeParse(answer);
-  const next = data && nextPage(data.hasMore, data.paginationToken, page);
-  const signedPayloads = (data?.notificationHistory ?? []).map(({ signedPayload }) => signedPayload);
-  return next === undefined ? null : { signedPayloads, next };
+  if (data === undefined) return null;
+  const signedPayloads: readonly string[] = data.notificationHistory.map(
+    ({ signedPayload }) => signedPayload,
+  );
+  return paged({ signedPayloads }, data.hasMore, data.paginationToken, page);
 };
 
 /** `unknown`: the App Store knows no such transaction of this app in this environment. */

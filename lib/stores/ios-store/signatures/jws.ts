@@ -44,7 +44,7 @@ const countMembers = (json: unknown): number => {
   return members;
 };
 
-const isObject = (value: unknown): value is JsonObject =>
+export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Parses a JSON object in UTF-8. Parsers disagree on duplicate names (RFC 8259, 4; RFC 7515, 10.12): null. */
