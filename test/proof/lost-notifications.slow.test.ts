@@ -2,8 +2,11 @@ import fc from "fast-check";
 import { cases, TIMEOUT } from "../../testing/support/proof.ts";
 import { DAY } from "../../testing/support/stores/purchases.ts";
 import { histories } from "./lost-notifications/histories.ts";
-import { expectEveryPurchaseQueued, expectSameAnswers } from "./lost-notifications/same-answers.ts";
-import { sideBySide } from "./lost-notifications/side-by-side.ts";
+import {
+  expectEveryPurchaseQueued,
+  expectSameAnswers,
+  sideBySide,
+} from "./lost-notifications/side-by-side.ts";
 import type { Service } from "./lost-notifications/service.ts";
 import { PACKAGE_NAME } from "./lost-notifications/stores.ts";
 

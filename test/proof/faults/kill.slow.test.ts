@@ -6,11 +6,11 @@ import pMap from "p-map";
 import type { SandboxEndpoint } from "../../../sandbox/android-store/publisher.ts";
 import { LONG } from "../../../testing/support/proof.ts";
 import { isRead } from "../fault-proxy.ts";
-import type { Order } from "./calling-process.ts";
+import type { Order } from "./use-cases.ts";
 import { ANDROID_LINK, SCENARIOS, type Scenario } from "./scenarios.ts";
 import { openWorld, PENDING_ANSWER, startGoogle, type World } from "./world.ts";
 
-const PROCESS = fileURLToPath(new URL("calling-process.ts", import.meta.url));
+const PROCESS = fileURLToPath(new URL("use-cases.ts", import.meta.url));
 
 let google: Awaited<ReturnType<typeof startGoogle>>;
 beforeAll(async () => {

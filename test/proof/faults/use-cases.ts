@@ -89,3 +89,14 @@ export const openService = ({ application, ...options }: ServiceOptions) => {
     close: () => client.destroy(),
   };
 };
+
+/** The parent's order to a process: one call, made immediately. */
+export interface Order {
+  readonly options: ServiceOptions;
+  readonly call: Call;
+}
+
+if (import.meta.main) {
+  process.on("message", ({ options, call }: Order) => void openService(options).perform(call));
+  process.send?.("ready");
+}

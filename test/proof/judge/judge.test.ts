@@ -1,9 +1,7 @@
 import { countOf, reportCases, SEED, TIMEOUT } from "../../../testing/support/proof.ts";
 import { diceFrom, type Dice } from "../dice.ts";
-import type { Life } from "./life.ts";
-import { lifetimeLife } from "./lifetimes.ts";
+import { type Life, lifetimeLife, HOSTILE, REALISTIC, type Rates } from "./life.ts";
 import { passLife } from "./passes.ts";
-import { HOSTILE, REALISTIC, type Rates } from "./rates.ts";
 import { appStoreLife } from "./stores/app-store-lives.ts";
 import { googleLife } from "./stores/google-lives.ts";
 import { WAYS, type Way } from "./telling.ts";

@@ -4,9 +4,16 @@ import { isoTime } from "../../../lib/entitlements/time.ts";
 import { readOneTimeProduct } from "../../../lib/stores/android-store/one-time-product.ts";
 import { NOW, aLine, aPurchase } from "../../../testing/support/stores/purchases.ts";
 import type { Dice } from "../dice.ts";
-import { PASS_LENGTHS, type PassProduct } from "./catalog.ts";
-import { lifeOf, type Fact, type Happening, type Life, type Span } from "./life.ts";
-import type { Rates } from "./rates.ts";
+import {
+  PASS_LENGTHS,
+  type PassProduct,
+  lifeOf,
+  type Fact,
+  type Happening,
+  type Life,
+  type Span,
+  type Rates,
+} from "./life.ts";
 import { factOf } from "./stores/google.ts";
 
 /** Passes bought together. */

@@ -4,8 +4,7 @@ import { joinAll } from "../../../lib/entitlements/join.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import type { Dice } from "../dice.ts";
 import { heldBySomebody } from "../model/as-verified.ts";
-import { LEEWAY, TERMS } from "./catalog.ts";
-import { covers, type Fact, type Life, type Span } from "./life.ts";
+import { LEEWAY, TERMS, covers, type Fact, type Life, type Span } from "./life.ts";
 import type { Missing, Telling } from "./telling.ts";
 
 /** The core's difference from the truth at a moment, although all facts of the store that decide it have come. */

@@ -1,6 +1,13 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { ModelRequest } from "../model/stated-facts.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import pMap from "p-map";
+import { v7 as uuid } from "uuid";
+import { openTable } from "../../../functions/environment/open-table.ts";
+import { customerId } from "../../../lib/identifiers.ts";
+import { itemsIn } from "../../../testing/dynamodb.ts";
+import { modelApplication, modelClient } from "../model/model-client.ts";
 
 /** The order to a process. */
 export interface RaceOrder {
@@ -20,8 +27,6 @@ export interface Outcome {
   readonly sent: number;
 }
 
-const WORKER = fileURLToPath(new URL("race-worker.ts", import.meta.url));
-
 const isOutcomes = (message: unknown): message is Outcome[] => Array.isArray(message);
 
 /** A process's next message; rejects when it ends before. */
@@ -34,7 +39,9 @@ const messageOf = (worker: ChildProcess): Promise<unknown> => {
 
 /** Lets several processes send the requests. All start when the last of them is ready. */
 export const race = async (order: RaceOrder, processes: number): Promise<Outcome[]> => {
-  const workers = Array.from({ length: processes }, () => fork(WORKER, { execArgv: [] }));
+  const workers = Array.from({ length: processes }, () =>
+    fork(fileURLToPath(import.meta.url), { execArgv: [] }),
+  );
   try {
     await Promise.all(workers.map(messageOf));
     const outcomes = workers.map((worker, index) => {
@@ -46,3 +53,45 @@ export const race = async (order: RaceOrder, processes: number): Promise<Outcome
     for (const worker of workers) worker.kill();
   }
 };
+
+/** The service's pause between attempts. */
+const pause = (attempt: number): Promise<void> => sleep(Math.random() * Math.min(500, 10 * 2 ** attempt));
+
+const SENT_AT_MOST = 5;
+
+/** Sends a process's requests a few at a time. */
+const sendAll = async ({
+  table: name,
+  application,
+  requests,
+  concurrency,
+}: RaceOrder): Promise<Outcome[]> => {
+  const table = openTable(name);
+  const world = modelClient(
+    { ...table, items: (containing) => itemsIn(table, containing) },
+    modelApplication(application),
+    {
+      pause,
+      newCustomerIdentifier: () => customerId(uuid()),
+    },
+  );
+  const send = async (request: ModelRequest, sent = 1): Promise<Outcome> => {
+    const answer = await world
+      .submit(request, Date.now())
+      .catch((error: unknown) => ({ outcome: "refused", code: String(error) }) as const);
+    const result = answer.outcome === "refused" ? answer.code : answer.outcome;
+    if (result === "TOO_MANY_REQUESTS" && sent < SENT_AT_MOST) return send(request, sent + 1);
+    return { request, result, customer: answer.outcome === "stored" ? answer.customer : null, sent };
+  };
+  const outcomes = await pMap(requests, (request) => send(request), { concurrency });
+  table.client.destroy();
+  return outcomes;
+};
+
+// One of the racing processes.
+if (import.meta.main) {
+  process.once("message", (order: RaceOrder) => {
+    void sendAll(order).then((outcomes) => process.send?.(outcomes, () => process.disconnect()));
+  });
+  process.send?.("ready");
+}

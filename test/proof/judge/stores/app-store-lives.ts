@@ -1,9 +1,7 @@
 import { DAY, HOUR, MINUTE } from "../../../../lib/duration.ts";
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
 import type { Dice } from "../../dice.ts";
-import { PRODUCTS, type Product } from "../catalog.ts";
-import type { Life } from "../life.ts";
-import type { Rates } from "../rates.ts";
+import { PRODUCTS, type Product, type Life, type Rates } from "../life.ts";
 import {
   appStoreSubscription,
   lifeOfAppStore,

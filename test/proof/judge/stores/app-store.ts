@@ -2,8 +2,7 @@ import { DAY, HOUR, MINUTE } from "../../../../lib/duration.ts";
 import { renewedPurchase } from "../../../../lib/entitlements/purchase.ts";
 import type { Renewal } from "../../../../lib/entitlements/renewal.ts";
 import { aLine, aPurchase, aRenewal } from "../../../../testing/support/stores/purchases.ts";
-import { LEEWAY, LENGTHS, type Product } from "../catalog.ts";
-import type { Fact, Happening, Life, Span } from "../life.ts";
+import { LEEWAY, LENGTHS, type Product, type Fact, type Happening, type Life, type Span } from "../life.ts";
 
 interface Refund {
   readonly at: number;

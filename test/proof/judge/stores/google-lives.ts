@@ -1,9 +1,7 @@
 import { DAY, HOUR, MINUTE } from "../../../../lib/duration.ts";
 import { NOW } from "../../../../testing/support/stores/purchases.ts";
 import type { Dice } from "../../dice.ts";
-import type { GoogleProduct } from "../catalog.ts";
-import type { Happening, Life } from "../life.ts";
-import type { Rates } from "../rates.ts";
+import type { GoogleProduct, Happening, Life, Rates } from "../life.ts";
 import {
   googleSubscription,
   lifeOfGoogle,

@@ -3,8 +3,15 @@ import { isoTime } from "../../../../lib/entitlements/time.ts";
 import type { SubscriptionState } from "../../../../lib/stores/android-store/subscription.ts";
 import { provenPurchaseOf, type VerifiedPurchase } from "../../../../lib/stores/android-store/reading.ts";
 import { readSubscription } from "../../../../lib/stores/android-store/subscription.ts";
-import { LEEWAY, type GoogleProduct } from "../catalog.ts";
-import { lifeOf, type Fact, type Happening, type Life, type Span } from "../life.ts";
+import {
+  LEEWAY,
+  type GoogleProduct,
+  lifeOf,
+  type Fact,
+  type Happening,
+  type Life,
+  type Span,
+} from "../life.ts";
 
 type State = SubscriptionState extends `SUBSCRIPTION_STATE_${infer Name}` ? Name : never;
 

@@ -6,8 +6,12 @@ import type { Holding, Terms } from "../../../../lib/entitlements/timeline.ts";
 import { grantingLines, referenceText, type Purchase } from "../../../../lib/entitlements/purchase.ts";
 import { customerId } from "../../../../lib/identifiers.ts";
 import { toReading, joinedFacts } from "../as-verified.ts";
-import { keptForOwners, namesIn, withRenewals, type Known, type Person } from "./known.ts";
 import {
+  keptForOwners,
+  namesIn,
+  withRenewals,
+  type Known,
+  type Person,
   appTransactionsOf,
   byPerson,
   namesOf,
