@@ -24,10 +24,10 @@ const length = (size: number): Buffer => {
   return Buffer.concat([Buffer.of(0x80 | bytes.length), bytes]);
 };
 
-export const element = (tag: number, content: Uint8Array): Buffer =>
+const element = (tag: number, content: Uint8Array): Buffer =>
   Buffer.concat([Buffer.of(tag), length(content.length), content]);
 
-export const encode = (value: DerValue): Buffer =>
+const encode = (value: DerValue): Buffer =>
   element(value.tag, "content" in value ? value.content : Buffer.concat(value.values.map(encode)));
 
 interface Read {
@@ -58,7 +58,7 @@ const readAll = (bytes: Buffer): DerValue[] => {
 
 const parse = (der: Buffer): DerValue => read(der, 0).value;
 
-export const children = (der: Buffer): readonly DerValue[] => {
+const children = (der: Buffer): readonly DerValue[] => {
   const value = parse(der);
   return "values" in value ? value.values : [];
 };
@@ -126,7 +126,7 @@ const OPERATIONS: Readonly<Record<string, (value: DerValue, dice: Dice) => Buffe
 };
 
 /** Mutates one random value; the lengths of the values around it are adjusted or left as they were. */
-export const operate = (der: Buffer, dice: Dice): { readonly bytes: Buffer; readonly name: string } => {
+const operate = (der: Buffer, dice: Dice): { readonly bytes: Buffer; readonly name: string } => {
   const value = parse(der);
   const name = dice.pick(Object.keys(OPERATIONS));
   const operation = OPERATIONS[name];

@@ -28,8 +28,7 @@ const iosTransaction = z.object({
 });
 type IosTransaction = z.output<typeof iosTransaction>;
 
-const isRefund = ({ change }: RequestedChange): boolean =>
-  change === "refund" || change === "refund-partly";
+const isRefund = ({ change }: RequestedChange): boolean => change === "refund" || change === "refund-partly";
 
 const isAboutRefund = (change: RequestedChange): boolean =>
   isRefund(change) || change.change === "reverse-refund" || change.change === "unshare";
@@ -48,11 +47,8 @@ const concerned = (
 const CHARGED_AHEAD = 2 * DAY;
 
 /** Whether the App Store makes such a change: it renews no subscription whose next period is charged and has not begun. */
-const isMade = (
-  { change }: RequestedChange,
-  [latest]: readonly IosTransaction[],
-  now: Instant,
-): boolean => !(change.startsWith("renew") && latest !== undefined && latest.purchaseDate > now);
+const isMade = ({ change }: RequestedChange, [latest]: readonly IosTransaction[], now: Instant): boolean =>
+  !(change.startsWith("renew") && latest !== undefined && latest.purchaseDate > now);
 
 /**
  * Whether Apple's answers show the change: the statuses tell the latest transaction of each subscription, so a refund of

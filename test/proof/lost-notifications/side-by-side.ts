@@ -9,7 +9,7 @@ import { createService, type Service } from "./service.ts";
 import { createTime } from "./time.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 
-export const LEEWAY = 15 * MINUTE;
+const LEEWAY = 15 * MINUTE;
 
 const applicationWith = (stores: Stores): Application => {
   const application = modelApplication("0198c0de-0000-7000-8000-000000000001", { leeway: LEEWAY });
@@ -22,7 +22,7 @@ const applicationWith = (stores: Stores): Application => {
   });
 };
 
-export type SideBySide = ReturnType<typeof standSideBySide>;
+type SideBySide = ReturnType<typeof standSideBySide>;
 
 const standSideBySide = (stores: Stores, asked: Asked, outage: Outage | null) => {
   const application = applicationWith(stores);

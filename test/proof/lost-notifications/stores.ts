@@ -29,7 +29,7 @@ class KeptResponse extends ServerResponse {
 }
 
 /** A `fetch` that a mount answers in this process. No connection is opened. */
-export const fetchFrom =
+const fetchFrom =
   (mount: Mount): typeof fetch =>
   async (input, init) => {
     const asked = new Request(input, init);

@@ -10,7 +10,7 @@ import { itemsIn } from "../../../testing/dynamodb.ts";
 import { modelApplication, modelClient } from "../model/model-client.ts";
 
 /** The order to a process. */
-export interface RaceOrder {
+interface RaceOrder {
   readonly table: string;
   readonly application: string;
   readonly requests: readonly ModelRequest[];
