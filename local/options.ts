@@ -104,11 +104,7 @@ const addressesOf = (environment: Environment): Record<string, string> => {
   return addresses;
 };
 
-/**
- * Reads the options of a local service from the command line and the environment.
- *
- * @throws LocalError that says what is expected
- */
+/** @throws LocalError that says what is expected */
 export const readOptions = (
   args: readonly string[],
   environment: Environment,

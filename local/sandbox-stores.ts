@@ -130,21 +130,18 @@ const opened = <Store>(
     : parseKept(file, saved, open, `, and the sandbox ${store} starts empty`);
 };
 
-/**
- * Both sandbox stores, and how the demo application and the functions reach them.
- *
- * @param options.address of the local service
- * @param options.androidPublisherUrl Android Publisher API that replaces the sandbox's
- */
+/** Both sandbox stores, and how the demo application and the functions reach them. */
 export const createSandboxStores = ({
   address,
   folder,
   now,
   androidPublisherUrl,
 }: {
+  /** Of the local service. */
   readonly address: string;
   readonly folder: DataFolder;
   readonly now: () => Instant;
+  /** Replaces the sandbox's Android Publisher API. */
   readonly androidPublisherUrl: string | undefined;
 }) => {
   const chain = parseKept(

@@ -65,11 +65,7 @@ export const readText = async (request: IncomingMessage): Promise<string | null>
 
 const REQUESTS_AT_ONCE = 10_000;
 
-/**
- * Opens the service's port. It listens at once; requests wait for `serve`.
- *
- * @throws LocalError if the port cannot be used
- */
+/** Opens the service's port. It listens at once; requests wait for `serve`. */
 export const openFront = async (
   wantedPort: number,
   log: (line: string) => void,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { endpoints } from "../lib/contract/endpoints.ts";
+import { endpoints, type EndpointName } from "../lib/contract/endpoints.ts";
 import { runOperator } from "../operator/program.ts";
 import { waitForIndex } from "../operator/session.ts";
 import { createThrowAwayStore, PRODUCT, type ThrowAwayStore } from "./throw-away-store.ts";
@@ -65,7 +65,7 @@ interface Step {
   readonly name: string;
   readonly method: "GET" | "POST";
   readonly path: string;
-  readonly key?: string;
+  readonly key?: string | undefined;
   readonly body?: object;
   readonly expected: readonly [status: number, word: string | null];
   /** Another answer that is right, by the stage's parameters. */
@@ -115,69 +115,59 @@ const take = async (address: string, step: Step): Promise<void> => {
 
 /** Every endpoint, once for a success and, if it has one, once for a refusal. */
 const stepsOf = (store: ThrowAwayStore, account: string, key: string, revoked: string): readonly Step[] => {
-  const read = { method: "GET", path: endpoints.readAccountEntitlements.path } as const;
-  const ofAccount = read.path.replace("{applicationAccountIdentifier}", account);
-  const linkIos = { method: "POST", path: endpoints.linkIosStoreCustomer.path, key } as const;
-  const linkAndroid = { method: "POST", path: endpoints.linkAndroidStoreCustomer.path, key } as const;
-  const synchronize = { method: "POST", path: endpoints.synchronizeIosStorePurchases.path } as const;
-  const ofAccounts = (applicationAccountIdentifier: string) => ({
-    ...store.bought(),
-    applicationAccountIdentifier,
-  });
+  const path = endpoints.readAccountEntitlements.path.replace("{applicationAccountIdentifier}", account);
+  const read = (key?: string) => ({ method: "GET", path, key }) as const;
+  const post = (name: EndpointName, body: object, key?: string) =>
+    ({ method: "POST", path: endpoints[name].path, body, key }) as const;
+  const synchronize = (purchases: object) => post("synchronizeIosStorePurchases", purchases);
+  const link = (applicationAccountIdentifier: string) =>
+    post("linkIosStoreCustomer", { ...store.bought(), applicationAccountIdentifier }, key);
+  const androidPurchase = {
+    packageName: BUNDLE,
+    purchaseToken: "smoke",
+    productKind: "subscription",
+    applicationAccountIdentifier: account,
+  };
+  const push = {
+    message: { data: "e30=", messageId: "1" },
+    subscription: "projects/none/subscriptions/none",
+  };
   return [
-    { name: "read without a key", ...read, path: ofAccount, expected: [401, "INVALID_CREDENTIAL"] },
-    {
-      name: "read with a revoked key",
-      ...read,
-      path: ofAccount,
-      key: revoked,
-      expected: [401, "INVALID_CREDENTIAL"],
-    },
-    { name: "read before the link", ...read, path: ofAccount, key, expected: [200, null] },
-    { name: "synchronize", ...synchronize, body: store.bought(), expected: [200, "active"], mayWait: true },
+    { name: "read without a key", ...read(), expected: [401, "INVALID_CREDENTIAL"] },
+    { name: "read with a revoked key", ...read(revoked), expected: [401, "INVALID_CREDENTIAL"] },
+    { name: "read before the link", ...read(key), expected: [200, null] },
+    { name: "synchronize", ...synchronize(store.bought()), expected: [200, "active"], mayWait: true },
     {
       name: "synchronize a forged purchase",
-      ...synchronize,
-      body: store.forged(),
+      ...synchronize(store.forged()),
       expected: [400, "INVALID_TRANSACTION"],
     },
-    { name: "link", ...linkIos, body: ofAccounts(account), expected: [200, "active"], mayWait: true },
-    { name: "read", ...read, path: ofAccount, key, expected: [200, "active"], mayWait: true },
+    { name: "link", ...link(account), expected: [200, "active"], mayWait: true },
+    { name: "read", ...read(key), expected: [200, "active"], mayWait: true },
     {
       name: "link to another account",
-      ...linkIos,
-      body: ofAccounts(`${account}-other`),
+      ...link(`${account}-other`),
       expected: [409, "CUSTOMER_ALREADY_LINKED"],
     },
     {
       name: "link an Android purchase of no package",
-      ...linkAndroid,
-      body: {
-        packageName: BUNDLE,
-        purchaseToken: "smoke",
-        productKind: "subscription",
-        applicationAccountIdentifier: account,
-      },
+      ...post("linkAndroidStoreCustomer", androidPurchase, key),
       expected: [404, "STORE_CONFIGURATION_NOT_FOUND"],
     },
     {
       name: "an App Store notification that nobody signed",
-      method: "POST",
-      path: endpoints.receiveIosStoreNotification.path,
-      body: { signedPayload: "e30.e30.e30" },
+      ...post("receiveIosStoreNotification", { signedPayload: "e30.e30.e30" }),
       expected: [400, "INVALID_NOTIFICATION"],
       // Where `iosNotificationsFromAppleOnly` is true, the route does not exist for others.
       otherwise: [404, "ROUTE_NOT_FOUND"],
     },
     {
       name: "a push without Google's token",
-      method: "POST",
-      path: endpoints.receiveAndroidStoreNotification.path,
-      body: { message: { data: "e30=", messageId: "1" }, subscription: "projects/none/subscriptions/none" },
+      ...post("receiveAndroidStoreNotification", push),
       expected: [401, "INVALID_CREDENTIAL"],
     },
-    { name: "synchronize a refund", ...synchronize, body: store.refunded(), expected: [200, "revoked"] },
-    { name: "read after the refund", ...read, path: ofAccount, key, expected: [200, "revoked"] },
+    { name: "synchronize a refund", ...synchronize(store.refunded()), expected: [200, "revoked"] },
+    { name: "read after the refund", ...read(key), expected: [200, "revoked"] },
   ];
 };
 
@@ -190,8 +180,6 @@ const textIn = (answer: Readonly<Record<string, unknown>>, name: string): string
 /**
  * Tries a deployed service with purchases of StoreKit testing, which one application accepts because of a throw-away
  * certificate. Afterwards, even after a failure, the data is erased and the keys are revoked; the application stays.
- *
- * @throws SmokeError at the first step with an unexpected answer
  */
 const runSmoke = async (address: string): Promise<void> => {
   const store = createThrowAwayStore(BUNDLE);

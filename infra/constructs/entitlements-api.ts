@@ -124,11 +124,7 @@ const accessLog = (withAddress: boolean): AccessLogFormat =>
 
 const allEndpoints = Object.entries(endpoints) as [EndpointName, Endpoint][];
 
-/**
- * Custom domain of the API, with an alias record if its hosted zone is given.
- *
- * @returns target of the domain's DNS record
- */
+/** Custom domain of the API, with an alias record if its hosted zone is given. Returns the record's target. */
 const addDomain = (
   scope: Construct,
   api: RestApi,

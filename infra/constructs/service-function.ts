@@ -137,12 +137,7 @@ export class ServiceFunction extends Construct {
     this.#function.addEnvironment("TABLE_NAME", table.tableName);
   }
 
-  /**
-   * Invokes it at a fixed rate, without Lambda's two retries, up to six hours later, and the schedule's: the next run does
-   * what this one leaves undone.
-   *
-   * @param id construct of the schedule
-   */
+  /** Invokes it at a fixed rate, without retries: the next run does what this one leaves undone. */
   runsEvery(every: Duration, id: string): void {
     const once = { retryAttempts: 0, maxEventAge: Duration.minutes(1) };
     this.handler.configureAsyncInvoke(once);

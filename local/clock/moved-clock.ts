@@ -25,10 +25,7 @@ export const createMovedClock = (offset = 0) => {
 
 /**
  * Makes `Date` follow a clock in this thread, for the code and its libraries: `Date.now()`, `new Date()` and `Date()`.
- * Everything else of `Date` works as usual. Timers and `performance` stay real.
- *
- * @param clock maps the real time to the clock's, in milliseconds since 1970
- * @returns restores the real `Date`
+ * Everything else of `Date` works as usual. Timers and `performance` stay real. Returns what restores `Date`.
  */
 export const replaceDate = (clock: (realNow: () => number) => number): (() => void) => {
   const RealDate = Date;

@@ -97,16 +97,12 @@ const requirePossible = (now: Instant, target: Instant): void => {
 
 export type Timekeeper = ReturnType<typeof createTimekeeper>;
 
-/**
- * Drives the stores and the schedules, by the second and through every move of the clock. A store that fails holds up no
- * other.
- *
- * @param options.onChange called after the clock was moved or an event has happened
- */
+/** Drives the stores and the schedules, by the second and through every move of the clock. */
 export const createTimekeeper = (options: {
   readonly clock: MovedClock;
   readonly stores: Readonly<Record<string, TimedStore>>;
   readonly schedules: Schedules;
+  /** Called after the clock was moved or an event has happened. */
   readonly onChange: () => void;
   readonly log: (line: string) => void;
 }) => {
@@ -127,6 +123,7 @@ export const createTimekeeper = (options: {
   /** Resolves with whether an event was due. */
   const runStores = async (moment: Instant): Promise<boolean> => {
     const isDue = events().some((event) => event <= moment);
+    // A store that fails holds up no other.
     await Promise.all(
       Object.entries(stores).map(async ([name, store]) =>
         store.runUntil(moment).catch((error: unknown) => log(`${name}: ${String(error)}`)),
@@ -211,8 +208,6 @@ export const moveRequest = z
 /**
  * The clock of the local run: `GET` reads it, `POST` moves it with `{"advance": "P1M"}`, `{"at": "<ISO time>"}` or
  * `{"reset": true}`. Both answer `{ "now": "<ISO time>" }`, a move once it is complete.
- *
- * @param options.reset takes the whole service back to real time and to its first state
  */
 export const createClockEndpoint = ({
   clock,
@@ -222,6 +217,7 @@ export const createClockEndpoint = ({
 }: {
   readonly clock: MovedClock;
   readonly timekeeper: Timekeeper;
+  /** Takes the whole service back to real time and to its first state. */
   readonly reset: () => Promise<void>;
   readonly log: (line: string) => void;
 }): Mount => {

@@ -47,11 +47,7 @@ const take = (file: string): boolean => {
   }
 };
 
-/**
- * Locks a data folder: two databases in one folder would overwrite each other's data.
- *
- * @throws LocalError if another service, or the database of one that was killed, uses it
- */
+/** Refuses a folder that another service, or the database of one that was killed, uses: they would overwrite each other. */
 const lockFolder = (folder: string, dynamoDb: string) => {
   const file = join(folder, LOCK_FILE);
   if (!take(file)) {
@@ -145,12 +141,7 @@ export const openDataFolder = (folder: string | null): DataFolder => {
   };
 };
 
-/**
- * Parses the text of a file of the data folder.
- *
- * @param advice what happens once the file is removed
- * @throws LocalError if `parse` throws
- */
+/** Parses the text of a file. If it cannot be parsed, a LocalError advises what happens once the file is removed. */
 export const parseKept = <Kept>(
   file: string,
   text: string,
@@ -186,11 +177,7 @@ export const STORE_FILES = {
 
 const keptClock = z.object({ offset: z.number().refine(isInstant) });
 
-/**
- * Offset of the clock in the data folder, so that a restart does not go back in time; 0 if there is none.
- *
- * @throws LocalError if it cannot be read
- */
+/** Offset of the clock, so that a restart does not go back in time; 0 if there is none. */
 export const keptOffset = (folder: DataFolder): number =>
   parseKept(
     CLOCK_FILE,

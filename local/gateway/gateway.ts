@@ -124,12 +124,7 @@ export const createGateway = (options: GatewayOptions) => {
       // Drains the rest of a refused body, without which the connection cannot be reused.
       request.resume();
     },
-    /**
-     * Invokes a function directly, as a schedule does.
-     *
-     * @param name the beginning of its logical id
-     * @param options.logsFailure whether the reason of a failure is logged; default: true
-     */
+    /** Invokes a function directly, as a schedule does, by the beginning of its logical id. */
     invoke: async (name: string, options?: { readonly logsFailure?: boolean }): Promise<InvocationResult> =>
       functions.find(name).invoke({}, options),
     /** Replaces all environments and forgets the cached policies. Running invocations are ended. */

@@ -151,15 +151,11 @@ export class Assembly {
 
 const APP = fileURLToPath(new URL("default-app.ts", import.meta.url));
 
-/**
- * Synthesizes a CDK application as the CDK CLI does, in a child process that does not outlive this one.
- *
- * @param options.folder output folder of the assembly
- * @param options.app the application's module; unset: the service, with the defaults
- * @throws LocalError with the reason, if it fails
- */
+/** Synthesizes a CDK application as the CDK CLI does, in a child process that does not outlive this one. */
 export const synthesize = async (options: {
+  /** Of the assembly. */
   readonly folder: string;
+  /** The application's module; unset: the service, with the defaults. */
   readonly app?: string;
   readonly signal?: AbortSignal;
 }): Promise<Assembly> => {

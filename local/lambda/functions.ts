@@ -249,10 +249,7 @@ export const functionsOf = (options: FunctionsOptions, clock: MovedClock) => {
     return [id, new FunctionPool(definition, { log, output })] as const;
   });
   return {
-    /**
-     * @param name the beginning of its logical id
-     * @throws LocalError if there is none
-     */
+    /** By the beginning of its logical id. */
     find: (name: string): FunctionPool => {
       const [, pool] = pools.find(([id]) => id.startsWith(name)) ?? [];
       if (!pool) throw new LocalError(`The template has no function ${name}.`);
