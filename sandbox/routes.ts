@@ -91,6 +91,12 @@ export const switchOfNotifications = (enable: (on: boolean) => void): Route =>
     return found({ enabled });
   });
 
+/** A page token, which names where the next page begins; any text may come back. */
+export const pageToken = {
+  of: (content: object): string => Buffer.from(JSON.stringify(content)).toString("base64url"),
+  read: (token: string): unknown => parseJson(Buffer.from(token, "base64url").toString("utf8")),
+};
+
 export const aroundEach = (routes: Routes, around: (route: Route) => Route): Routes =>
   Object.fromEntries(Object.entries(routes).map(([name, route]) => [name, around(route)]));
 

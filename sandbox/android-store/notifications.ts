@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, randomInt } from "node:crypto";
 import { exportJWK, SignJWT, type JSONWebKeySet } from "jose";
 import * as z from "zod";
-import { type Instant, isoTime } from "../../lib/entitlements/time.ts";
 import { DAY } from "../../lib/duration.ts";
+import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { instant } from "../clock.ts";
 import { createPushQueue, waitingPush } from "../pushes.ts";
 
@@ -91,14 +91,17 @@ export interface PushOptions {
 const message = z.object({ data: z.string(), messageId: z.string(), publishedAt: instant });
 const pendingPush = waitingPush.extend(message.shape);
 type PendingPush = z.output<typeof pendingPush>;
-/** Pushes that another version saved are dropped: a notification may be lost. */
-export const savedPushes = z.array(pendingPush).catch([]);
 
-/** The first key signs; a state that was saved long ago may have another. */
-export const savedKeys = z.array(z.object({ identifier: z.string(), privateKey: z.string() }));
+export const savedPushes = z.object({
+  /** Pushes that another version saved are dropped: a notification may be lost. */
+  pushes: z.array(pendingPush).catch([]),
+  /** The first key signs; a state that was saved long ago may have another. */
+  keys: z.array(z.object({ identifier: z.string(), privateKey: z.string() })),
+});
+type SavedPushes = z.output<typeof savedPushes>;
 
 const SUBSCRIPTION = "projects/sandbox/subscriptions/play-notifications";
-/** That the pushes are signed as, unless another is given. */
+/** The pushes are signed as this account, unless another is given. */
 export const SERVICE_ACCOUNT = "play-push@sandbox.iam.gserviceaccount.com";
 /** The service account's numeric identifier. */
 const SUBJECT = "100000000000000000001";
@@ -124,7 +127,7 @@ const newKey = () => ({
 });
 
 /** Google's key for the tokens of pushes; it is made when it is needed. */
-const createPushKeys = ([saved]: z.output<typeof savedKeys>) => {
+const createPushKeys = ([saved]: SavedPushes["keys"]) => {
   let key = saved;
   const current = () => (key ??= newKey());
   return {
@@ -139,7 +142,7 @@ const createPushKeys = ([saved]: z.output<typeof savedKeys>) => {
       const jwk = await exportJWK(createPublicKey(privateKey));
       return { keys: [{ ...jwk, kid: identifier, alg: "RS256", use: "sig" }] };
     },
-    save: (): z.input<typeof savedKeys> => (key === undefined ? [] : [key]),
+    save: () => (key === undefined ? [] : [key]),
   };
 };
 
@@ -147,7 +150,7 @@ const createPushKeys = ([saved]: z.output<typeof savedKeys>) => {
 export const createPushes = (
   { audience, serviceAccount = SERVICE_ACCOUNT, pushUrl: url = () => null }: PushOptions,
   time: () => Instant,
-  saved: { readonly pushes: readonly PendingPush[]; readonly keys: z.output<typeof savedKeys> },
+  saved: SavedPushes,
 ) => {
   const keys = createPushKeys(saved.keys);
 
@@ -188,6 +191,6 @@ export const createPushes = (
       queue.publish(...notifications.map((data) => ({ ...newMessage(data, at), failures: 0, dueAt: at }))),
     request: async (data: unknown) => requestOf(newMessage(data, time()), time()),
     keys: keys.list,
-    save: () => ({ pushes: queue.waiting(), keys: keys.save() }),
+    save: (): SavedPushes => ({ pushes: queue.waiting(), keys: keys.save() }),
   };
 };

@@ -1,12 +1,12 @@
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
 import * as z from "zod";
-import { parseJson } from "../../lib/bounded-text.ts";
 import { DAY } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import {
   aroundEach,
   createRate,
   found,
+  pageToken,
   Refused,
   type Answer,
   type Call,
@@ -137,7 +137,7 @@ const listRequest = z.object({
   includeQuantityBasedPartialRefund: z.enum(["true", "false"]).default("false"),
   token: z
     .string()
-    .transform((token) => parseJson(Buffer.from(token, "base64url").toString("utf8")))
+    .transform(pageToken.read)
     .pipe(z.object({ startTime: z.int(), endTime: z.int(), offset: z.int().min(0) }))
     .optional(),
 });
@@ -180,9 +180,7 @@ const listVoidedPurchases = (
       (includeQuantityBasedPartialRefund === "true" || quantity === null),
   );
   const next = offset + maxResults;
-  const nextPageToken = Buffer.from(JSON.stringify({ startTime, endTime, offset: next })).toString(
-    "base64url",
-  );
+  const nextPageToken = pageToken.of({ startTime, endTime, offset: next });
   return found({
     ...(listed.length > offset && { voidedPurchases: listed.slice(offset, next).map(presentedVoid) }),
     ...(listed.length > next && { tokenPagination: { nextPageToken } }),

@@ -1,22 +1,22 @@
-import * as z from "zod";
+import type * as z from "zod";
 import { parseJson } from "../../lib/bounded-text.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { createTimeline, type TimedStore } from "../clock.ts";
 import { aroundEach, found, serveRoutes, switchOfNotifications, withBody, type Routes } from "../routes.ts";
-import { createPushes, savedKeys, savedPushes, type PushOptions } from "./notifications.ts";
+import { createPushes, savedPushes, type PushOptions } from "./notifications.ts";
 import { createFaults, publisherRoutes } from "./publisher-api.ts";
-import { createTokenEndpoints } from "./tokens.ts";
 import {
-  sandboxPurchase,
-  type SandboxPurchase,
   androidChange,
+  sandboxPurchase,
   type RequestedAndroidChange,
+  type SandboxPurchase,
 } from "./shop/requests.ts";
-import { savedShop, createShop, type ShopKeeping } from "./shop/shop.ts";
+import { createShop, savedShop, type ShopKeeping } from "./shop/shop.ts";
+import { createTokenEndpoints } from "./tokens.ts";
 
 export type { Fault, SandboxEndpoint } from "./publisher-api.ts";
 
-const savedStore = z.object({ shop: savedShop, pushes: savedPushes, keys: savedKeys });
+const savedStore = savedPushes.extend({ shop: savedShop });
 
 const purchaseRoutes = (shop: ShopKeeping): Routes => {
   const presented = (purchaseToken: string) => {

@@ -1,8 +1,8 @@
 import { createPublicKey, generateKeyPairSync, randomBytes, type KeyObject } from "node:crypto";
 import { decodeJwt, errors, jwtVerify } from "jose";
 import * as z from "zod";
-import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { parseJson } from "../../lib/bounded-text.ts";
+import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
 import { decode, found, type Answer, type Routes } from "../routes.ts";
 import { googleRefusal } from "./publisher-api.ts";
 

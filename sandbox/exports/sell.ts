@@ -5,10 +5,10 @@ import type { AndroidPublisherSandbox } from "../android-store/publisher.ts";
 import type { SandboxPurchase } from "../android-store/shop/requests.ts";
 import type { IosStoreSandbox } from "../ios-store/ios-store.ts";
 import type { RequestedPurchase } from "../ios-store/shop/requests.ts";
+import { serveRoutes, withBody, type Mount } from "../routes.ts";
+import { exportOf } from "./exports.ts";
 import type { Person, PlanOptions } from "./persons.ts";
 import { planPersons } from "./plan.ts";
-import { type Mount, serveRoutes, withBody } from "../routes.ts";
-import { exportOf } from "./exports.ts";
 
 /** Sandbox stores that the persons buy in. */
 interface Stores {

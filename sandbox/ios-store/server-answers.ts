@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import { decodeJwt } from "jose";
 import * as z from "zod";
-import { parseJson } from "../../lib/bounded-text.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { compare } from "../../lib/order.ts";
 import { instant } from "../clock.ts";
-import { Refused, type Answer, type Call } from "../routes.ts";
+import { pageToken, Refused, type Answer, type Call } from "../routes.ts";
 import { appFields, isTaken, RETENTION, sentAt, type SentPush } from "./notifications.ts";
 import { latestOf } from "./shop/lineage.ts";
 import { signedPayloadsOf, statusOf, SUBSCRIPTION_GROUP } from "./shop/payloads.ts";
@@ -37,16 +36,16 @@ const refused = (name: keyof typeof CODES): Refused => new Refused(errorAnswer(C
 
 const PAGE_SIZE = 20;
 
-const pageToken = z.strictObject({ after: z.string(), query: z.string() });
+const positioned = z.strictObject({ after: z.string(), query: z.string() });
 
 /** Page tokens of one query. */
 const pageTokensOf = (...parts: readonly unknown[]) => {
   const query = createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 12);
   return {
-    tokenOf: (after: string): string => Buffer.from(JSON.stringify({ after, query })).toString("base64url"),
+    tokenOf: (after: string): string => pageToken.of({ after, query }),
     /** Result after which the page begins; null: the token belongs to another query. */
     read: (text: string): string | null => {
-      const { data } = pageToken.safeParse(parseJson(Buffer.from(text, "base64url").toString("utf8")));
+      const { data } = positioned.safeParse(pageToken.read(text));
       return data?.query === query ? data.after : null;
     },
   };

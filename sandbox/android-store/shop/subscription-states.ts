@@ -1,22 +1,22 @@
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
-import type { ChangeDetails } from "./requests.ts";
-import type { SubscriptionNotification } from "../notifications.ts";
 import { ImpossibleChange } from "../../routes.ts";
+import type { SubscriptionNotification } from "../notifications.ts";
 import {
   after,
   endOf,
   instantOf,
   isPrepaid,
   orderId,
+  outcome,
   withAnswer,
+  type Outcome,
   type SoldPurchase,
   type SoldSubscription,
   type SubscriptionLine,
   type SubscriptionPurchase,
   type SubscriptionTerms,
-  outcome,
-  type Outcome,
 } from "./purchases.ts";
+import type { ChangeDetails } from "./requests.ts";
 
 type State = "ACTIVE" | "CANCELED" | "EXPIRED" | "IN_GRACE_PERIOD" | "ON_HOLD" | "PAUSED";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isInstant } from "../../../lib/entitlements/time.ts";
 import { period, text, time } from "../../clock.ts";
-import { PRODUCT_TYPES, CONSUMPTION_REQUEST_REASONS, INTENTS } from "./lineage.ts";
+import { CONSUMPTION_REQUEST_REASONS, INTENTS, PRODUCT_TYPES } from "./lineage.ts";
 
 /** A purchase to make: the body of `POST /purchases`. */
 
