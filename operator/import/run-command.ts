@@ -79,8 +79,8 @@ const partsOf = (
   application: Application,
   { rate, environment: only, dryRun: isDryRun }: RunOptions,
 ) => {
-  const { customers, now, wait } = session;
-  const { stores, gates } = pacedStores(storesOn(session), { now, wait }, rate);
+  const { customers, now } = session;
+  const { stores, gates } = pacedStores(storesOn(session), session, rate);
   const store = {
     ...session,
     table: customers,
@@ -145,6 +145,20 @@ const pathsOf = ([first = ""]: readonly string[], { journal: wanted, csv, dryRun
   };
 };
 
+const headOf = (
+  { store, moment }: Session,
+  { identifier }: Application,
+  { dryRun, environment }: RunOptions,
+): JournalHead => ({
+  import: 1,
+  application: identifier,
+  table: store.name,
+  isDryRun: dryRun,
+  environment,
+  run: uuid(),
+  startedAt: moment,
+});
+
 /** One entry for a run, before it begins and however often it is interrupted: a repeated one has the same key. */
 const recordRun = async (
   session: Session,
@@ -164,27 +178,16 @@ export const runFiles = command({
   takes: { files: FILES },
   options: OPTIONS,
   run: async ({ session, files, options, progress: line, terminal }) => {
-    const { dryRun: isDryRun, environment } = options;
+    const { dryRun: isDryRun } = options;
     const application = await findApplication(options.application, session);
     const decided = await readDecisions(options.decide);
-    const source = limited(await openSource(files, options), environment, options.limit ?? Infinity);
+    const source = limited(await openSource(files, options), options.environment, options.limit ?? Infinity);
     const places = pathsOf(files, options);
     const { gates, parts } = partsOf(session, application, options);
     const progress = createProgress(Date.now, { progress: line, terminal }, gates);
     const all = await readClaims({ source, join: parts.join }, progress.show);
-    const journal = await openJournal(
-      places.journal,
-      {
-        import: 1,
-        application: application.identifier,
-        table: session.store.name,
-        isDryRun,
-        environment,
-        run: uuid(),
-        startedAt: session.moment,
-      },
-      (entry) => applyEntry(parts.join, entry),
-    );
+    const head = headOf(session, application, options);
+    const journal = await openJournal(places.journal, head, (entry) => applyEntry(parts.join, entry));
     let differences: ReturnType<typeof openDifferences> | undefined;
     try {
       if (journal.isResumed) line(`An interrupted run goes on: ${places.journal}.`);
