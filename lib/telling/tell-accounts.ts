@@ -40,7 +40,6 @@ const customersOf = ({ customers }: Seen): readonly CustomerId[] => customers.ma
 const isToldWith = ({ told }: Seen, customer: CustomerId): boolean =>
   told.digest.customers.includes(customer);
 
-/** Customers of the account that its last told version does not have. */
 const gainedBy = (seen: Seen): readonly CustomerId[] =>
   customersOf(seen).filter((customer) => !isToldWith(seen, customer));
 

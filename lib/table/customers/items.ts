@@ -41,7 +41,6 @@ export const linesCodec: Codec<readonly Line[]> = listOf(
   }),
 );
 
-/** Renewal infos as stored in purchases and holdings, by position, as lines are. */
 export const renewalCodec: Codec<Renewal> = positional({
   periodEndsAt: nullable(integer),
   willRenew: boolean,

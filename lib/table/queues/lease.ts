@@ -52,7 +52,7 @@ export const releaseLease = async (
   health: Partial<QueueHealth> = {},
 ): Promise<void> => setHealth(table, key, { ...health, leaseUntil: 0 }, leaseIsOf(worker));
 
-/** Queues that one worker at a time works off. Each has an item for its lease and its health. */
+/** Queues that one worker at a time works off, each with an item for its lease and health. */
 export const createLeasedQueues = <Queue, Reason extends string>(
   table: Table,
   keyOf: (queue: Queue) => Key,

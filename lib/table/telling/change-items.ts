@@ -39,13 +39,11 @@ export const toldItem = () =>
     }),
   );
 
-/** Null: nothing was told, or the account was erased since. */
 export const toldOf = (table: Table, application: ApplicationId, account: AccountId): Promise<Told | null> =>
   readItem(table, keys.told(application, account), toldItem);
 
 export const toldCustomerItem = () => z.object({ account: shape.account() });
 
-/** Accounts of the customers, as last told; customers without one are left out. */
 export const toldAccountsOf = async (
   table: Table,
   application: ApplicationId,
@@ -55,8 +53,8 @@ export const toldAccountsOf = async (
   const found = await readItems(table, wanted, toldCustomerItem);
   return new Map(
     customers.flatMap((customer, index) => {
-      const { account } = found[index] ?? {};
-      return account === undefined ? [] : [[customer, account] as const];
+      const item = found[index];
+      return item == null ? [] : [[customer, item.account] as const];
     }),
   );
 };
@@ -64,7 +62,7 @@ export const toldAccountsOf = async (
 /** Last version of an erased account. */
 export const erasedAccountItem = () => z.object({ version: shape.integer() });
 
-/** Deletes what an account was told, and keeps its version under a keyed hash of the account. */
+/** Deletes an account's last told state, and keeps its version under a keyed hash. */
 export const toldErasure = async (
   application: ApplicationId,
   { account, version }: Told,
@@ -93,7 +91,7 @@ const changeData = () => {
   return z.custom<ChangeData>((data) => envelope.safeParse(data).success);
 };
 
-/** A version of an account. Its data is text, so that it stays as it was told; absent once the account was erased. */
+/** A version of an account. Its data is absent once the account was erased. */
 export const changeItem = () =>
   shape.mapped(
     z.object({
@@ -137,7 +135,6 @@ export const lookWrite = (application: ApplicationId, look: Look) => {
   } satisfies Attributes<typeof lookItem>);
 };
 
-/** Looks due by the moment, oldest first. */
 export const dueLooks = (
   table: Table,
   application: ApplicationId,

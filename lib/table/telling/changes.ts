@@ -161,7 +161,7 @@ export const createChangeTable = (table: Table, keyedHash: KeyedHash): ChangeTab
   forget: async (application, account, looks) => {
     const told = await toldOf(table, application, account);
     const erased = new Set(looks.flatMap(({ cause }) => (cause?.erased ? cause.customers : [])));
-    await emptyChanges(table, application, told?.last ?? null, { keepsFirst: true, erased });
+    await emptyChanges(table, application, told?.last ?? null, erased);
     // After a conflict, the looks are still due.
     await transact(table, [
       ...looks.map((look) => deletion(keys.look(application, look))),

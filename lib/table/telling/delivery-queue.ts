@@ -205,39 +205,34 @@ const forwardPut = (bundle: ForwardReference, forward: Forward) => {
   } satisfies Attributes<typeof forwardItem>);
 };
 
-/** Items counted for an operator: each may have 64 KB. */
+/** Each may have 64 KB. */
 const MOST_COUNTED = 1000;
 
-export const createForwardQueue = (table: Table): ForwardQueue => {
-  const { healthOf, take, release } = createLeasedQueues(table, keys.forwardHealth, shape.text);
-  return {
-    healthOf,
-    take,
-    release,
+export const createForwardQueue = (table: Table): ForwardQueue => ({
+  ...createLeasedQueues(table, keys.forwardHealth, shape.text),
 
-    add: (bundle, forward) => write(table, forwardPut(bundle, forward)),
+  add: (bundle, forward) => write(table, forwardPut(bundle, forward)),
 
-    due: (bundle, moment, limit) => {
-      const range = { pk: partitions.forward(bundle), sortKeyBefore: sortKeys.afterForwardsBy(moment) };
-      return firstKnownItems(table, range, forwardItem, limit);
-    },
+  due: (bundle, moment, limit) => {
+    const range = { pk: partitions.forward(bundle), sortKeyBefore: sortKeys.afterForwardsBy(moment) };
+    return firstKnownItems(table, range, forwardItem, limit);
+  },
 
-    waiting: async (bundle) => {
-      const range = { pk: partitions.forward(bundle), sortKeyPrefix: prefixes.forward };
-      const found = await firstKnownItems(table, range, forwardItem, MOST_COUNTED + 1);
-      const counted = found.slice(0, MOST_COUNTED);
-      const since = counted.length === 0 ? null : Math.min(...counted.map(({ since }) => since));
-      return { count: counted.length, isMore: found.length > MOST_COUNTED, since };
-    },
+  waiting: async (bundle) => {
+    const range = { pk: partitions.forward(bundle), sortKeyPrefix: prefixes.forward };
+    const found = await firstKnownItems(table, range, forwardItem, MOST_COUNTED + 1);
+    const counted = found.slice(0, MOST_COUNTED);
+    const since = counted.length === 0 ? null : Math.min(...counted.map(({ since }) => since));
+    return { count: counted.length, isMore: found.length > MOST_COUNTED, since };
+  },
 
-    remove: (bundle, forward) => write(table, deletion(keys.forward(bundle, forward))),
+  remove: (bundle, forward) => write(table, deletion(keys.forward(bundle, forward))),
 
-    retry: async (bundle, forward, tries, nextTryAt) => {
-      const moved = await transact(table, [
-        deletion(keys.forward(bundle, forward), present),
-        forwardPut(bundle, { ...forward, tries, nextTryAt }),
-      ]);
-      if (moved.outcome === "conflict" && !moved.failed.has(0)) throw moved.cause;
-    },
-  };
-};
+  retry: async (bundle, forward, tries, nextTryAt) => {
+    const moved = await transact(table, [
+      deletion(keys.forward(bundle, forward), present),
+      forwardPut(bundle, { ...forward, tries, nextTryAt }),
+    ]);
+    if (moved.outcome === "conflict" && !moved.failed.has(0)) throw moved.cause;
+  },
+});

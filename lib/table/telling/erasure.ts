@@ -33,7 +33,7 @@ const without = (erased: ReadonlySet<CustomerId>, data: ChangeData): ChangeData 
   };
 };
 
-/** Whether a change tells that the account lost a customer who is not erased. */
+/** Whether the account lost a customer who is not erased. */
 const tellsLoss = (
   erased: ReadonlySet<CustomerId>,
   { customerIdentifiers: before }: ChangeData,
@@ -41,27 +41,26 @@ const tellsLoss = (
 ): boolean => before.some((customer) => !erased.has(customer) && !after.includes(customer));
 
 /**
- * Removes the data of an account's changes: the one at the place and all before it, linked by `previous`. A change that
- * shows the loss of another customer keeps its data, but for the erased customers': whoever follows the changes must
- * not see that customer in two accounts. Safe to repeat after an interruption: the newest is emptied first.
+ * Removes the data of an account's changes before its last, linked by `previous`. A change that shows the loss of another
+ * customer keeps its data, but for the erased customers': whoever follows the changes must not see that customer in two
+ * accounts. Safe to repeat after an interruption: the newest is emptied first.
  *
- * @param keepsFirst whether the one at the place keeps its data
- * @param erased erased customers; null: nobody follows the changes any more, so all are emptied
+ * @param erased null: nobody follows the changes any more, so all are emptied, also the last
  */
 export const emptyChanges = async (
   table: Table,
   application: ApplicationId,
   last: ChangePlace | null,
-  { keepsFirst, erased }: { readonly keepsFirst: boolean; readonly erased: ReadonlySet<CustomerId> | null },
+  erased: ReadonlySet<CustomerId> | null,
 ): Promise<void> => {
   const read = async (at: ChangePlace | null) =>
     at === null ? null : readItem(table, keys.change(application, at), changeItem);
   let one = await read(last);
-  for (let isFirst = true; one !== null; isFirst = false) {
+  for (let isLast = true; one !== null; isLast = false) {
     const before = await read(one.previous);
     const { data, place, isRedacted } = one;
     one = before;
-    if (data === null || (isFirst && keepsFirst)) continue;
+    if (data === null || (isLast && erased !== null)) continue;
     const stays =
       erased !== null && (isRedacted || (before?.data != null && tellsLoss(erased, before.data, data)));
     const attributes: Partial<Attributes<typeof changeItem>> = stays
@@ -100,7 +99,7 @@ export const createForgetTold = (
     const keyOf = (customer: CustomerId) => keys.toldCustomer(application, customer);
     const last = erased.slice(0, LAST);
     const others = [...(told?.digest.customers ?? []), ...erased].filter((one) => !last.includes(one));
-    await emptyChanges(table, application, told?.last ?? null, { keepsFirst: false, erased: null });
+    await emptyChanges(table, application, told?.last ?? null, null);
     await deleteAll(table, [...new Set(others)].map(keyOf));
     const { outcome } = await transact(table, [
       ...last.map((customer) => deletion(keyOf(customer), absentOrOfAccount(account))),
