@@ -1,4 +1,3 @@
-import type { AccountReport } from "../../lib/administration/reports/account-report.ts";
 import type { Asking } from "../../lib/administration/reports/asking.ts";
 import type { Status } from "../../lib/contract/schemas.ts";
 import { MINUTE } from "../../lib/duration.ts";
@@ -13,6 +12,7 @@ import {
 import { type Instant, isoTime } from "../../lib/entitlements/time.ts";
 import { givesAccess, type Span } from "../../lib/entitlements/timeline.ts";
 import { timeOrNull } from "../text/answer.ts";
+import type { ExplainedCustomer } from "../text/explanation.ts";
 
 /**
  * Kind of a bar: a status, or `period`, an access that the store confirmed; `renewal_leeway` and `silent_retry`, access
@@ -167,18 +167,14 @@ type Ended = ReturnType<typeof endedOf>[number];
 type Ending = Ended["ending"];
 
 /** When each product of a purchase last gave access and why it ended, latest end first. */
-export const endingsOf = (
-  { customers }: Pick<AccountReport, "customers">,
-  timeline: readonly Span[],
-  moment: Instant,
-): readonly Ending[] => {
-  const purchases = byReference(customers.flatMap((customer) => customer.purchases));
-  const ofLines = Map.groupBy(
-    timeline,
-    ({ holding, line }) => `${referenceText(holding.purchase)} ${lineName(line)}`,
-  );
+export const endingsOf = (customers: readonly ExplainedCustomer[], moment: Instant): readonly Ending[] => {
+  const explained = customers.flatMap(({ purchases }) => purchases);
+  const purchases = byReference(explained.map(({ purchase }) => purchase));
+  const ofLines = explained.flatMap(({ spans }) => [
+    ...Map.groupBy(spans, ({ line }) => lineName(line)).values(),
+  ]);
   const latest = new Map<string, Ended>();
-  for (const ended of [...ofLines.values()].flatMap((spans) => endedOf(spans, moment, purchases)))
+  for (const ended of ofLines.flatMap((spans) => endedOf(spans, moment, purchases)))
     if (ended.end >= (latest.get(ended.name)?.end ?? -Infinity)) latest.set(ended.name, ended);
   // Equal ends may be infinite, whose difference is no number.
   return [...latest.values()]

@@ -1,12 +1,7 @@
 import { reportDestinations } from "../../lib/administration/acts/destinations.ts";
-import {
-  findCustomersKnownAs,
-  loadAccountReport,
-  reportedHoldings,
-} from "../../lib/administration/reports/account-report.ts";
+import { findCustomersKnownAs, loadAccountReport } from "../../lib/administration/reports/account-report.ts";
 import { accountIdentifier, SCOPES } from "../../lib/contract/schemas.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
-import { timelineOf } from "../../lib/entitlements/timeline.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { reportApplication } from "../commands/application.ts";
 import { auditEntriesOf, isShown, soughtAccount } from "../commands/audit.ts";
@@ -93,9 +88,9 @@ export const readAccount = async (
   const page: Page = { number: asked.page, size: PURCHASES_ON_A_PAGE };
   requirePage(page, countOf(explained));
   const json = accountJson(report, explained, moment, page);
-  const timeline = timelineOf(reportedHoldings(report.customers), application);
-  const spansOf = Map.groupBy(timeline, ({ holding }) => referenceText(holding.purchase));
-  const endings = Map.groupBy(endingsOf(report, timeline, moment), ({ entitlement }) => entitlement);
+  const endings = Map.groupBy(endingsOf(explained, moment), ({ entitlement }) => entitlement);
+  const spans = explained.flatMap(({ purchases }) => purchases.flatMap((purchase) => purchase.spans));
+  const spansOf = Map.groupBy(spans, ({ holding }) => referenceText(holding.purchase));
   const asking = new Map(report.customers.flatMap((customer) => [...customer.asking]));
   const sought = await soughtAccount(session, application, account, report.customers);
   const audit = await auditEntriesOf(session, application);

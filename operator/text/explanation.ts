@@ -134,6 +134,7 @@ export const explain = (moment: Instant, customers: readonly ReportedCustomer[],
       /** Reasons for the purchase as a whole; empty if its lines explain everything. */
       why: whyNoLines(holding.purchase),
       lines: holding.purchase.lines.map((line) => explainLine(holding, line)),
+      spans: timelines.get(holding) ?? [],
     })),
   }));
 };

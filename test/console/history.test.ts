@@ -1,9 +1,9 @@
-import { reportedHoldings } from "../../lib/administration/reports/account-report.ts";
 import type { Purchase } from "../../lib/entitlements/purchase.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
-import { timelineOf, type Terms } from "../../lib/entitlements/timeline.ts";
+import type { Terms } from "../../lib/entitlements/timeline.ts";
 import { applicationId, purchaseKey } from "../../lib/identifiers.ts";
 import { endingsOf, pictureOf } from "../../operator/console/history.ts";
+import { explain } from "../../operator/text/explanation.ts";
 import {
   aReportedCustomer,
   aCatalog,
@@ -25,10 +25,8 @@ const TERMS: Terms = {
   renewalLeeway: 0,
 };
 
-const endings = (...purchases: readonly Purchase[]) => {
-  const customers = [aReportedCustomer(purchases)];
-  return endingsOf({ customers }, timelineOf(reportedHoldings(customers), TERMS), NOW);
-};
+const explained = (purchases: readonly Purchase[]) => explain(NOW, [aReportedCustomer(purchases)], TERMS);
+const endings = (...purchases: readonly Purchase[]) => endingsOf(explained(purchases), NOW);
 const end = NOW - 2 * DAY;
 const over = aLine({ startsAt: NOW - 32 * DAY, endsAt: end });
 const failed = (periodEndsAt: number, more: Parameters<typeof aRenewal>[0] = {}) =>
@@ -143,7 +141,7 @@ const queue = {
 const asking = { outcome: "due", at: NOW + 20 * DAY, because: "renewal", queue, health: null } as const;
 
 const pictured = (purchase: Purchase) =>
-  pictureOf(purchase, timelineOf(reportedHoldings([aReportedCustomer([purchase])]), TERMS), asking);
+  pictureOf(purchase, explained([purchase])[0]?.purchases[0]?.spans ?? [], asking);
 /** Bars as `kind from to`, in days from now. */
 const barsOf = (purchase: Purchase) =>
   pictured(purchase).flatMap(({ bars }) =>
