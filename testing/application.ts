@@ -63,7 +63,7 @@ export const createApplication = async (table: Table, manifest: Manifest, now: (
     issue,
   };
 };
-export type AppliedApplication = Awaited<ReturnType<typeof createApplication>>;
+type AppliedApplication = Awaited<ReturnType<typeof createApplication>>;
 
 /** One product that an app buys; unset fields: a monthly subscription, bought now. */
 export type IosGoods = NonNullable<RequestedPurchase["transactions"]>[number];
@@ -115,12 +115,6 @@ export const defaultManifest = (): GivenManifest => {
   };
 };
 
-interface Surroundings {
-  readonly table: Table;
-  readonly stores: TestStores;
-  readonly now: () => Instant;
-}
-
 /** @throws naming what the application sells instead */
 const requireDefaultProduct = ({ catalog }: Manifest): void => {
   const sold = catalog.products.filter(({ store }) => store === "android-store");
@@ -132,7 +126,7 @@ const requireDefaultProduct = ({ catalog }: Manifest): void => {
 
 export const createTestApplication = async (
   given: GivenManifest,
-  { table, stores, now }: Surroundings,
+  { table, stores, now }: { readonly table: Table; readonly stores: TestStores; readonly now: () => Instant },
 ): Promise<TestApplication> => {
   const trustsOrigin = originOf(stores.environment.ANDROID_PUBLISHER_URL);
   const read = (text: GivenManifest) => stores.withCredentials(manifestFrom(text, { trustsOrigin }));

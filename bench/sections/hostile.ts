@@ -15,13 +15,6 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 
 /** Requests built to cost as much as possible. Anybody can send them: nothing in them needs a key. */
 
-/** A body as the gateway passes it on. */
-interface HostileBody {
-  readonly shape: string;
-  readonly body: string;
-  readonly isBase64Encoded: boolean;
-}
-
 /** A chain and a request that every buyer can have. */
 interface Genuine {
   readonly chain: SigningChain;
@@ -156,15 +149,15 @@ const jwsShapes = (
   ];
 };
 
-/** All hostile bodies, each at most `longest` characters. */
-export const hostileBodies = (longest: number, genuine: Genuine): HostileBody[] => {
+/** All hostile bodies, as the gateway passes them on, each at most `longest` characters. */
+export const hostileBodies = (longest: number, genuine: Genuine) => {
   // Leaves room for the JSON around the filling.
   const size = longest - 200;
   const { signedAppTransaction } = genuine.request;
   const xcode = makeXcodeSigner();
   const selfSigned = (payload: string): string =>
     JSON.stringify({ signedAppTransaction: signJws(payload, xcode), x: fill("x", size - LARGEST_JWS) });
-  const plain = (shape: string, body: string): HostileBody => ({ shape, body, isBase64Encoded: false });
+  const plain = (shape: string, body: string) => ({ shape, body, isBase64Encoded: false });
   return [
     ...jsonShapes(size).map(([shape, body]) => plain(shape, body)),
     {

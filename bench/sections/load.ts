@@ -87,37 +87,30 @@ const loadRows = async (service: BenchService) => {
   return rows;
 };
 
-type Events = (service: BenchService, count: number) => readonly unknown[];
-
-const sameEvent =
-  (folder: FunctionFolder): Events =>
-  (service) => [eventsOf(service)[folder]];
-
-const firstLinks: Events = (service, count) =>
-  Array.from({ length: count }, () => ({
-    ...eventsOf(service)["link-ios-store-customer"],
-    body: JSON.stringify(firstLinkBody()),
-  }));
-
 const HANDLERS: readonly {
   readonly request: string;
   readonly folder: FunctionFolder;
   readonly invocations: number;
-  readonly events?: Events;
+  /** Makes each invocation's body; unset: all have the same. */
+  readonly bodyOf?: () => object;
 }[] = [
   { request: "authorize", folder: "authorize-credential", invocations: 1000 },
   { request: "read", folder: "read-account-entitlements", invocations: 2500 },
   { request: "synchronize, replayed", folder: "synchronize-ios-store-purchases", invocations: 1000 },
-  { request: "link, first time", folder: "link-ios-store-customer", invocations: 600, events: firstLinks },
+  { request: "link, first time", folder: "link-ios-store-customer", invocations: 600, bodyOf: firstLinkBody },
 ];
 const WARM_UPS = 200;
 
 /** One invocation from event to answer, including DynamoDB Local's responses; the CPU time is of all threads. */
 const handlerRows = async (service: BenchService, folder: string) => {
   const rows = [];
-  for (const { request, folder: name, invocations, events = sameEvent(name) } of HANDLERS) {
+  for (const { request, folder: name, invocations, bodyOf } of HANDLERS) {
     const { file } = await bundle(entryOf(name), join(folder, `${name}.cjs`));
-    const sent = events(service, 1 + WARM_UPS + invocations);
+    const event = eventsOf(service)[name];
+    const sent = Array.from({ length: bodyOf === undefined ? 1 : 1 + WARM_UPS + invocations }, () => ({
+      ...event,
+      ...(bodyOf !== undefined && { body: JSON.stringify(bodyOf()) }),
+    }));
     const timings = await invoke(service, { name, file }, sent, [WARM_UPS, invocations]);
     const { milliseconds, cpuMilliseconds } = timings;
     rows.push({ request, invocations, milliseconds, cpuMilliseconds });

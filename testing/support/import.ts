@@ -107,8 +107,7 @@ export const meteredRun = async (
       { files: paths, application, rate: "1000" },
       (run) => run(session),
     );
-    const { requests, readUnits, writeUnits } = counted.take();
-    return { requests, readUnits, writeUnits };
+    return counted.take();
   } finally {
     connection.close();
   }
