@@ -18,7 +18,7 @@ export interface WebhookDestination extends NamedDestination {
   readonly secretEpochs: readonly Instant[];
 }
 
-export interface EventBusDestination extends NamedDestination {
+interface EventBusDestination extends NamedDestination {
   readonly eventBus: string;
 }
 
@@ -78,23 +78,10 @@ export const isForwardedHere = ({ notifications }: Pick<IosStoreConfiguration, "
 export const forwardsTo = ({ notifications }: Pick<IosStoreConfiguration, "notifications">): string | null =>
   notifications !== null && "forwardTo" in notifications ? notifications.forwardTo : null;
 
-export interface ApplicationLoader {
-  load(identifier: ApplicationId): Promise<Application | null>;
-  applicationOf(reference: StoreReference): Promise<ApplicationId | null>;
-}
-
 const MAXIMUM_ENTRIES = 256;
 
 /** Longest time until a changed application or catalog takes effect in the service's functions. */
 export const DIRECTORY_AGE_MILLISECONDS = MINUTE;
-
-const hasStore = (
-  { iosStore, androidStore }: Application,
-  { store, bundleOrPackage }: StoreReference,
-): boolean =>
-  store === "ios-store"
-    ? iosStore.some(({ bundleIdentifier }) => bundleIdentifier === bundleOrPackage)
-    : androidStore.some(({ packageName }) => packageName === bundleOrPackage);
 
 /** Looks up applications. Answers may be up to 60 seconds old. */
 export interface ApplicationDirectory {
@@ -104,12 +91,18 @@ export interface ApplicationDirectory {
   byStore(reference: StoreReference): Promise<Application | null>;
 }
 
+const storeText = ({ store, bundleOrPackage }: StoreReference): string => `${store} ${bundleOrPackage}`;
+
 /** Misses are not cached: what is new is found at once. */
 export const createApplicationDirectory = ({
   load,
   applicationOf,
   now,
-}: ApplicationLoader & { readonly now: () => Instant }): ApplicationDirectory => {
+}: {
+  readonly load: (identifier: ApplicationId) => Promise<Application | null>;
+  readonly applicationOf: (reference: StoreReference) => Promise<ApplicationId | null>;
+  readonly now: () => Instant;
+}): ApplicationDirectory => {
   const bounds = {
     now,
     maximumAgeMilliseconds: DIRECTORY_AGE_MILLISECONDS,
@@ -119,7 +112,7 @@ export const createApplicationDirectory = ({
   const identifiers = createLoadingCache({
     load: applicationOf,
     ...bounds,
-    textOf: ({ store, bundleOrPackage }: StoreReference) => `${store} ${bundleOrPackage}`,
+    textOf: storeText,
   });
 
   /** Finds an application by a bundle or package that is registered to it and that it lists itself. */
@@ -127,7 +120,8 @@ export const createApplicationDirectory = ({
     const identifier = await identifiers.get(reference);
     if (identifier === null) return null;
     const application = await applications.get(identifier);
-    if (application !== null && hasStore(application, reference)) return application;
+    const stores = application === null ? [] : storesOf(application).map(storeText);
+    if (stores.includes(storeText(reference))) return application;
     identifiers.forget(reference);
     applications.forget(identifier);
     return null;

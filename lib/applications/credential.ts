@@ -70,7 +70,7 @@ export const issueCredential = (
 /** Time for which the gateway caches a policy, and so may still accept a key that was revoked or has expired. */
 export const POLICY_CACHED_SECONDS = 60;
 
-export type CredentialState = "valid" | "expired" | "revoked";
+type CredentialState = "valid" | "expired" | "revoked";
 
 /** A revocation counts at once, whatever the clocks say. A credential that expires is no longer valid at its end. */
 export const credentialStateAt = (

@@ -5,7 +5,7 @@ import type { AndroidStoreCredential } from "../stores/android-store/publisher.t
 import type { AppStoreServerKey } from "../stores/ios-store/app-store-server.ts";
 
 /** A Pub/Sub push subscription, as its OIDC tokens name it. */
-export interface AndroidStoreNotifications {
+interface AndroidStoreNotifications {
   /** E-mail address of the subscription's service account. */
   readonly serviceAccount: string;
   readonly audience: string;

@@ -38,11 +38,11 @@ export const orNull = <Schema extends z.ZodMiniType>(schema: Schema) =>
   z.pipe(
     z.nullish(
       z.union([
-        schema,
         z.pipe(
           z.literal(""),
           z.transform(() => null),
         ),
+        schema,
       ]),
     ),
     z.transform((value) => value ?? null),

@@ -32,7 +32,7 @@ export const oneTimeProductAnswer = once(() =>
     purchaseStateContext: z.object({ purchaseState: z.enum(["PURCHASED", "CANCELLED", "PENDING"]) }),
     purchaseCompletionTime: orNull(timestamp()),
     productLineItem: z.array(oneTimeLine()).check(z.minLength(1)),
-    acknowledgementState: orNull(z.string().check(z.minLength(1))),
+    acknowledgementState: orNull(z.string()),
     testPurchaseContext: orNull(z.object({})),
   }),
 );

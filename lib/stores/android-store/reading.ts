@@ -15,19 +15,15 @@ import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
 export const purchaseKeyOfToken = (purchaseToken: string): PurchaseKey =>
   purchaseKey(createHash("sha256").update(purchaseToken, "utf8").digest("hex"));
 
-/** Purchases that a token may name: the token does not tell its environment. */
-export const purchasesOfToken = (purchaseToken: string): readonly PurchaseReference[] =>
-  (["production", "sandbox"] as const).map((environment) => ({
-    store: "android-store",
-    environment,
-    key: purchaseKeyOfToken(purchaseToken),
-  }));
-
 export const purchaseReferenceOf = (purchaseToken: string, isTest: boolean): PurchaseReference => ({
   store: "android-store",
   environment: isTest ? "sandbox" : "production",
   key: purchaseKeyOfToken(purchaseToken),
 });
+
+/** Purchases that a token may name: the token does not tell its environment. */
+export const purchasesOfToken = (purchaseToken: string): readonly PurchaseReference[] =>
+  [false, true].map((isTest) => purchaseReferenceOf(purchaseToken, isTest));
 
 /** The requested purchase, and the time of the request, used as the time of the answer. */
 export interface Question {

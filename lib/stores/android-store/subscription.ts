@@ -41,7 +41,7 @@ const subscriptionLine = once(() =>
   z.object({
     productId: text(),
     expiryTime: orNull(timestamp()),
-    latestSuccessfulOrderId: orNull(z.string().check(z.minLength(1))),
+    latestSuccessfulOrderId: orNull(z.string()),
     offerDetails: orNull(z.object({ basePlanId: orNull(text()) })),
     autoRenewingPlan: orNull(z.object({ autoRenewEnabled: orNull(z.boolean()) })),
     prepaidPlan: orNull(z.object({})),
@@ -56,11 +56,9 @@ export const subscriptionAnswer = once(() =>
     subscriptionState: z.enum(Object.keys(STANDING) as SubscriptionState[]),
     startTime: orNull(timestamp()),
     lineItems: orNull(z.array(subscriptionLine())),
-    linkedPurchaseToken: orNull(z.string().check(z.minLength(1))),
-    acknowledgementState: orNull(z.string().check(z.minLength(1))),
-    outOfAppPurchaseContext: orNull(
-      z.object({ expiredPurchaseToken: orNull(z.string().check(z.minLength(1))) }),
-    ),
+    linkedPurchaseToken: orNull(z.string()),
+    acknowledgementState: orNull(z.string()),
+    outOfAppPurchaseContext: orNull(z.object({ expiredPurchaseToken: orNull(z.string()) })),
     testPurchase: orNull(z.object({})),
   }),
 );

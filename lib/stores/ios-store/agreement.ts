@@ -75,7 +75,7 @@ export interface Agreeing extends NamesAppTransaction, Pick<Signed, "environment
 }
 
 /** First payload of a list that disagrees with those before it, and the field that differs. */
-export interface Disagreement {
+interface Disagreement {
   readonly index: number;
   readonly field: "bundleIdentifier" | "environment" | "appTransactionIdentifier";
 }

@@ -90,7 +90,7 @@ const lineOf = (transaction: Transaction): Line => ({
  * Key of a transaction's lineage: its original transaction id. In Xcode that is "0" for everything, so there the
  * signing certificate, and the subscription group or the product, are part of the key.
  */
-export const lineageKeyOf = (transaction: Transaction): PurchaseKey => {
+const lineageKeyOf = (transaction: Transaction): PurchaseKey => {
   const { originalTransactionIdentifier: original, xcodeCertificate, productIdentifier } = transaction;
   if (!isXcode(transaction)) return purchaseKey(original);
   return purchaseKey(
