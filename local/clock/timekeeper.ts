@@ -95,8 +95,6 @@ const requirePossible = (now: Instant, target: Instant): void => {
     throw new ImpossibleMove(`The clock moves at most ${FURTHEST_YEARS} years ahead of real time.`);
 };
 
-export type Timekeeper = ReturnType<typeof createTimekeeper>;
-
 /** Drives the stores and the schedules, by the second and through every move of the clock. */
 export const createTimekeeper = (options: {
   readonly clock: MovedClock;
@@ -216,7 +214,7 @@ export const createClockEndpoint = ({
   log,
 }: {
   readonly clock: MovedClock;
-  readonly timekeeper: Timekeeper;
+  readonly timekeeper: Pick<ReturnType<typeof createTimekeeper>, "move" | "reset">;
   /** Takes the whole service back to real time and to its first state. */
   readonly reset: () => Promise<void>;
   readonly log: (line: string) => void;

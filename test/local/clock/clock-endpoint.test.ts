@@ -1,6 +1,6 @@
-import { createClockEndpoint, ImpossibleMove } from "../../../local/clock/timekeeper.ts";
-import { createMovedClock } from "../../../local/clock/moved-clock.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
+import { createMovedClock } from "../../../local/clock/moved-clock.ts";
+import { createClockEndpoint, ImpossibleMove } from "../../../local/clock/timekeeper.ts";
 import { serve } from "../../../testing/server.ts";
 
 const NOW = Date.parse("2026-01-31T12:00:00Z");
@@ -13,13 +13,11 @@ let failure: Error | null = null;
 const endpoint = createClockEndpoint({
   clock: createMovedClock(),
   timekeeper: {
-    start: () => undefined,
     move: async (targetFrom) => {
       if (failure !== null) throw failure;
       asked.push(targetFrom(NOW));
     },
     reset: async (work) => work(),
-    stop: () => undefined,
   },
   reset: async () => void asked.push("reset"),
   log: (line) => void logged.push(line),

@@ -3,12 +3,7 @@ import fc from "fast-check";
 import { DAY, HOUR, MINUTE, SECOND } from "../../../lib/duration.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createMovedClock } from "../../../local/clock/moved-clock.ts";
-import {
-  createTimekeeper,
-  ImpossibleMove,
-  type Schedules,
-  type Timekeeper,
-} from "../../../local/clock/timekeeper.ts";
+import { createTimekeeper, ImpossibleMove, type Schedules } from "../../../local/clock/timekeeper.ts";
 import type { TimedStore } from "../../../sandbox/clock.ts";
 import { cases } from "../../../testing/support/proof.ts";
 
@@ -28,7 +23,7 @@ const aStore = (events: readonly Instant[], onRun?: (event: Instant) => void): T
   };
 };
 
-const started: Timekeeper[] = [];
+const started: { stop(): void }[] = [];
 afterEach(() => {
   for (const timekeeper of started.splice(0)) timekeeper.stop();
 });
@@ -36,7 +31,6 @@ afterEach(() => {
 const startTimekeeper = (stores: Record<string, TimedStore>, schedules: Partial<Schedules> = {}) => {
   const clock = createMovedClock();
   const log: string[] = [];
-  const write = (line: string): void => void log.push(line);
   /** Times at which the schedules ran in a move. */
   const runs: Instant[] = [];
   let changes = 0;
@@ -51,7 +45,7 @@ const startTimekeeper = (stores: Record<string, TimedStore>, schedules: Partial<
       ...schedules,
     },
     onChange: () => void (changes += 1),
-    log: write,
+    log: (line) => void log.push(line),
   });
   started.push(timekeeper);
   return { clock, log, runs, timekeeper, changes: () => changes };
