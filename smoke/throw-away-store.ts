@@ -47,7 +47,11 @@ export const createThrowAwayStore = (bundleIdentifier: string) => {
     /** Signed purchases of an app with a running monthly subscription. */
     bought: () => signed({}),
     /** The same, after the purchase was refunded. */
-    refunded: () => signed({ revocationDate: Date.now(), signedDate: Date.now() }),
+    refunded: () => {
+      const at = Date.now();
+      const revocation = { at, reason: 0, type: "REFUND_FULL", percentage: 100_000 } as const;
+      return signed({ revocation, signedDate: at });
+    },
     /** The same, signed with another key under the same certificate. */
     forged: () => signed({}, { x5c: signer.x5c, privateKey: makeXcodeSigner().privateKey }),
   };

@@ -15,8 +15,11 @@ import {
 
 type SandboxEnvironment = Account["environment"] | "Xcode";
 
-/** One in-app purchase. Times are in milliseconds since 1970. */
-export interface SandboxTransaction {
+/** One in-app purchase, by default a person's own first one. Times are in milliseconds since 1970. */
+export interface SandboxTransaction
+  extends
+    Partial<Pick<Lineage, "originalPurchaseDate" | "quantity" | "appAccountToken" | "sharedFrom">>,
+    Partial<Pick<SoldTransaction, "event" | "reason" | "isUpgraded" | "revocation">> {
   readonly productIdentifier: string;
   readonly type: Lineage["type"];
   readonly purchaseDate: number;
@@ -27,7 +30,6 @@ export interface SandboxTransaction {
   readonly transactionIdentifier?: string | undefined;
   /** Unset: the transaction is the first of its lineage. */
   readonly originalTransactionIdentifier?: string | undefined;
-  readonly revocationDate?: number | undefined;
 }
 
 /** One Apple Account's copy of an app. */
@@ -84,27 +86,40 @@ export const transactionPayload = (
 ) => {
   const transactionId = transaction.transactionIdentifier ?? newIdentifier(environment);
   const originalTransactionId = transaction.originalTransactionIdentifier ?? transactionId;
-  const { purchaseDate, expiresDate, revocationDate } = transaction;
+  const {
+    type,
+    purchaseDate,
+    expiresDate,
+    revocation = null,
+    event = environment === "Xcode" ? "0" : transactionId,
+    reason = transactionId === originalTransactionId ? "PURCHASE" : "RENEWAL",
+  } = transaction;
   return {
     transactionId,
     originalTransactionId,
-    ...(transaction.type === "Auto-Renewable Subscription" && {
-      webOrderLineItemId: environment === "Xcode" ? "0" : transactionId,
+    ...(type === "Auto-Renewable Subscription" && {
+      webOrderLineItemId: event,
       subscriptionGroupIdentifier: SUBSCRIPTION_GROUP,
       expiresDate: expiresDate ?? undefined,
-      isUpgraded: false,
+      isUpgraded: transaction.isUpgraded ?? false,
     }),
     bundleId: bundleIdentifier,
     productId: transaction.productIdentifier,
-    type: transaction.type,
+    type,
     purchaseDate,
-    originalPurchaseDate: purchaseDate,
-    ...(revocationDate !== undefined && { revocationDate, revocationReason: 0 }),
-    quantity: 1,
-    inAppOwnershipType: "PURCHASED",
+    originalPurchaseDate: transaction.originalPurchaseDate ?? purchaseDate,
+    ...(revocation !== null && {
+      revocationDate: revocation.at,
+      revocationReason: revocation.reason,
+      revocationType: revocation.type,
+      revocationPercentage: revocation.percentage ?? undefined,
+    }),
+    quantity: transaction.quantity ?? 1,
+    inAppOwnershipType: transaction.sharedFrom == null ? "PURCHASED" : "FAMILY_SHARED",
+    appAccountToken: transaction.appAccountToken ?? undefined,
     signedDate: transaction.signedDate,
     environment,
-    transactionReason: transactionId === originalTransactionId ? "PURCHASE" : "RENEWAL",
+    transactionReason: reason,
     storefront: "USA",
     storefrontId: "143441",
     price: 4990,
@@ -162,30 +177,6 @@ export const legacyReceipt = (
 const STATUSES = { active: 1, expired: 2, retry: 3, grace: 4, revoked: 5 } as const;
 
 export const statusOf = ({ standing }: Subscription): number => STATUSES[standing.kind];
-
-const transactionOf = (
-  account: Account,
-  lineage: Lineage,
-  { revocation, ...transaction }: SoldTransaction,
-  signedDate: Instant,
-) => ({
-  ...transactionPayload(account, { ...lineage, ...transaction, signedDate }),
-  ...(lineage.subscription !== null && {
-    webOrderLineItemId: transaction.event,
-    isUpgraded: transaction.isUpgraded,
-  }),
-  originalPurchaseDate: lineage.originalPurchaseDate,
-  quantity: lineage.quantity,
-  inAppOwnershipType: lineage.sharedFrom === null ? "PURCHASED" : "FAMILY_SHARED",
-  appAccountToken: lineage.appAccountToken ?? undefined,
-  transactionReason: transaction.reason,
-  ...(revocation !== null && {
-    revocationDate: revocation.at,
-    revocationReason: revocation.reason,
-    revocationType: revocation.type,
-    revocationPercentage: revocation.percentage ?? undefined,
-  }),
-});
 
 /** Fields that describe a problem with the renewal. If there is none, Apple writes none of them. */
 const troubleOf = ({ standing }: Subscription) => {
@@ -247,7 +238,7 @@ export const signedPayloadsOf = (
   return {
     appTransaction: (): string => sign(appTransactionPayload({ ...account, receiptCreationDate: at })),
     transaction: (lineage: Lineage, transaction: SoldTransaction): string =>
-      sign(transactionOf(account, lineage, transaction, signedDateOf(lineage))),
+      sign(transactionPayload(account, { ...lineage, ...transaction, signedDate: signedDateOf(lineage) })),
     /** Undefined: the purchase is no subscription. */
     renewalInfo: (lineage: Lineage): string | undefined =>
       lineage.subscription === null
