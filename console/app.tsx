@@ -5,7 +5,7 @@ import { ApplicationPage } from "./pages/application-page.tsx";
 import { CustomerPage } from "./pages/customer-page.tsx";
 import { ImportPage } from "./pages/import-page.tsx";
 import { SandboxPage } from "./pages/sandbox-page.tsx";
-import { Loading, useCall } from "./parts/loading.tsx";
+import { Loading, useCall } from "./parts/hooks.tsx";
 import { Value } from "./parts/text.tsx";
 import { addressOf, type Route, useRoute } from "./route.ts";
 import type { Answer } from "./server.ts";

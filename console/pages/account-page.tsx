@@ -1,6 +1,6 @@
 import { accountOffers, Acts, customerOffers } from "../parts/acts.tsx";
 import { Entitlements, GrantsNothing, LastChange } from "../parts/entitlements.tsx";
-import { Loading, useCall } from "../parts/loading.tsx";
+import { Loading, useCall } from "../parts/hooks.tsx";
 import { Picture } from "../parts/picture.tsx";
 import { Search } from "../parts/search.tsx";
 import {

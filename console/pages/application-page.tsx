@@ -1,5 +1,5 @@
 import { Acts, applicationOffers, destinationOffers, keyOffer } from "../parts/acts.tsx";
-import { Loading, useCall } from "../parts/loading.tsx";
+import { Loading, useCall } from "../parts/hooks.tsx";
 import { Search } from "../parts/search.tsx";
 import { AuditTable, counted, Identifier, Sentences, spaced, Table, Time, Value } from "../parts/text.tsx";
 import { addressOf, type RouteTo } from "../route.ts";

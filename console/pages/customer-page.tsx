@@ -1,5 +1,5 @@
 import { Acts, customerOffers } from "../parts/acts.tsx";
-import { Loading, useCall } from "../parts/loading.tsx";
+import { Loading, useCall } from "../parts/hooks.tsx";
 import { Search } from "../parts/search.tsx";
 import { AccountLink, asserterText, Identifier, Table, Time } from "../parts/text.tsx";
 import type { RouteTo } from "../route.ts";

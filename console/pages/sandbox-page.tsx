@@ -1,6 +1,6 @@
 import { useCallback, useId, useState } from "preact/hooks";
 import type { ConsoleSandbox } from "../../operator/console/calls.ts";
-import { Loading, submitting, useCall, useLoaded, useRun } from "../parts/loading.tsx";
+import { Loading, submitting, useCall, useLoaded, useRun } from "../parts/hooks.tsx";
 import { Identifier, spaced, Time, Value } from "../parts/text.tsx";
 import { accountAddress, go, type RouteTo } from "../route.ts";
 import { type Answer, call, post } from "../server.ts";

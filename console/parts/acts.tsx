@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActRequest } from "../../operator/console/calls.ts";
 import { type Answer, callWithWarnings, sentenceOf } from "../server.ts";
-import { submitting } from "./loading.tsx";
+import { submitting } from "./hooks.tsx";
 import { Problem, Sentence } from "./text.tsx";
 
 type Act = ActRequest["act"];

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { accountAddress, addressOf, go } from "../route.ts";
 import { call, sentenceOf, type Answer } from "../server.ts";
-import { submitting } from "./loading.tsx";
+import { submitting } from "./hooks.tsx";
 import { AccountLink, CustomerLink, Identifier, Problem } from "./text.tsx";
 
 const NOBODY =
