@@ -12,9 +12,6 @@ import { credentialRejected, unavailable, type StoreFailure } from "../store-cli
  */
 export type Failure = StoreFailure<"rejected" | "gone">;
 
-/** Longest wait that the store can ask for. */
-const LONGEST_WAIT = MINUTE;
-
 /** Google's reasons. */
 const OUTCOMES: Readonly<Record<Exclude<Failure["outcome"], "unavailable">, ReadonlySet<string | null>>> = {
   rejected: new Set(["invalid", "invalidValue", "notFound", "productNotOwnedByUser"]),
@@ -100,7 +97,7 @@ const answeredTo = (error: unknown, now: Instant) => {
     location,
     /** Never part of a failure. */
     message,
-    retryAt: retryTime(response.headers.get("retry-after"), now, LONGEST_WAIT),
+    retryAt: retryTime(response.headers.get("retry-after"), now, MINUTE),
   };
 };
 

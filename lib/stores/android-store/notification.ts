@@ -125,12 +125,6 @@ export const readNotification = (data: string) => {
 };
 export type AndroidStoreNotification = NonNullable<ReturnType<typeof readNotification>>;
 
-/** Time within which Google accepts the review of a refund (RTDN reference). */
-const REVIEWED_WITHIN_MILLISECONDS = DAY;
-
-/** Name of the notification's member. */
-const REFUND_REVIEW = "pendingRefundReviewNotification";
-
 /**
  * A notification's question to the developer, and the purchases that it may be about; null: no question, or one that
  * cannot be answered. `moment` is now: Google's clock may be ahead.
@@ -152,10 +146,11 @@ export const questionIn = (
         ...(pendingRefundToken === undefined ? unnamed : [pendingRefundToken]),
       ],
       askedAt,
-      answerBy: sentAt === null ? null : askedAt + REVIEWED_WITHIN_MILLISECONDS,
+      // Google accepts the review of a refund for a day (RTDN reference).
+      answerBy: sentAt === null ? null : askedAt + DAY,
       content: {
         store: "android-store",
-        kind: REFUND_REVIEW,
+        kind: "pendingRefundReviewNotification",
         productIdentifier: null,
         transactionIdentifier: null,
         packageName,

@@ -6,6 +6,7 @@ import {
   type Line,
   type Nature,
   type Purchase,
+  type PurchaseReference,
   type IdentityReference,
   type ProvenPurchase,
 } from "../../entitlements/purchase.ts";
@@ -13,7 +14,7 @@ import type { Instant } from "../../entitlements/time.ts";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
 import type { Environment } from "../../contract/schemas.ts";
 import { commonAppTransaction, type NamesAppTransaction } from "./agreement.ts";
-import type { RenewalInfo, StatedRenewalInfo, Transaction } from "./payloads.ts";
+import type { RenewalInfo, Signed, StatedRenewalInfo, Transaction } from "./payloads.ts";
 
 /** StoreKit testing in Xcode numbers purchases from "0" on each machine, so its ids identify nothing. */
 const isXcode = ({ environment }: Transaction): boolean => environment === "xcode";
@@ -98,17 +99,18 @@ const lineageKeyOf = (transaction: Transaction): PurchaseKey => {
   );
 };
 
+const referenceOf = ({ environment }: Signed, key: PurchaseKey): PurchaseReference => ({
+  store: "ios-store",
+  environment,
+  key,
+});
+
 /** The lineage that this one replaced, from the start of this period on; from its end if the copy was restored later. */
 const replaced = (transaction: Transaction, key: PurchaseKey): Purchase[] => {
-  const {
-    previousOriginalTransactionIdentifier: previous,
-    environment,
-    purchasedAt,
-    expiresAt,
-  } = transaction;
+  const { previousOriginalTransactionIdentifier: previous, purchasedAt, expiresAt } = transaction;
   if (previous === null || isXcode(transaction) || previous === key) return [];
   const from = Math.min(purchasedAt, expiresAt ?? Infinity);
-  return [mentionedPurchase({ store: "ios-store", environment, key: purchaseKey(previous) }, key, from)];
+  return [mentionedPurchase(referenceOf(transaction, purchaseKey(previous)), key, from)];
 };
 
 const identityOf = (environment: Environment, value: string | null): IdentityReference | null =>
@@ -138,9 +140,8 @@ export const purchasesOf = (transactions: readonly Transaction[]): ProvenPurchas
   );
   return [...lineages.values()].flatMap((lineage): ProvenPurchase[] => {
     const signed = lineage.map((transaction) => {
-      const { environment, signedAt } = transaction;
-      const reference = { store: "ios-store", environment, key: lineageKeyOf(transaction) } as const;
-      return purchaseOf(reference, [lineOf(transaction)], signedAt);
+      const reference = referenceOf(transaction, lineageKeyOf(transaction));
+      return purchaseOf(reference, [lineOf(transaction)], transaction.signedAt);
     });
     // Fast path: most often a lineage has one transaction.
     const [purchase] = signed.length === 1 ? signed : joinAll(signed);
@@ -174,18 +175,15 @@ export const renewalsOf = (
   infos.flatMap((info) => {
     const key = lineageKeyOfInfo(info, transactions);
     if (key === null) return [];
-    const { environment, isInGrace, periodEndsAt, signedAt } = info;
-    return renewedPurchase(
-      { store: "ios-store", environment, key },
-      {
-        periodEndsAt,
-        willRenew: info.willRenew,
-        renewsInto: info.renewsInto,
-        graceEndsAt: info.graceEndsAt,
-        isInBillingRetry: info.isInBillingRetry,
-        expirationIntent: info.expirationIntent,
-        signedAt,
-        status: isInGrace === undefined ? null : { isInGrace, periodEndsAt, signedAt },
-      },
-    );
+    const { isInGrace, periodEndsAt, signedAt } = info;
+    return renewedPurchase(referenceOf(info, key), {
+      periodEndsAt,
+      willRenew: info.willRenew,
+      renewsInto: info.renewsInto,
+      graceEndsAt: info.graceEndsAt,
+      isInBillingRetry: info.isInBillingRetry,
+      expirationIntent: info.expirationIntent,
+      signedAt,
+      status: isInGrace === undefined ? null : { isInGrace, periodEndsAt, signedAt },
+    });
   });
