@@ -124,7 +124,7 @@ export const digestsOf = (
 });
 
 /** Identifiers of the entitlements that differ, sorted; empty where only the customers do; null: nothing differs. */
-export const changedIn = (before: StateDigest, after: StateDigest): readonly string[] | null => {
+const changedIn = (before: StateDigest, after: StateDigest): readonly string[] | null => {
   const named = new Set([...before.entitlements.keys(), ...after.entitlements.keys()]);
   const changed = [...named]
     .filter((identifier) => before.entitlements.get(identifier) !== after.entitlements.get(identifier))

@@ -12,7 +12,8 @@ import { keys } from "../keys.ts";
 /** Customers linked to an account by clients' claims alone, by {@link claimsCounter}; absent: none. */
 export const accountClaimsItem = () =>
   z.object({ production: shape.optional(shape.integer(), 0), other: shape.optional(shape.integer(), 0) });
-export type ClaimsCounter = "production" | "other";
+
+type ClaimsCounter = "production" | "other";
 
 /** Test purchases are free, so they must not use up the places of paid ones. */
 export const claimsCounter = (environment: Environment): ClaimsCounter =>

@@ -6,7 +6,7 @@ import type { ApplicationId, CustomerId } from "../../identifiers.ts";
 import { pause as briefly } from "../../pause.ts";
 import { eachKeyOnce, queryItems, readItems, readTogether, readUnparsed } from "../dynamodb/reads.ts";
 import { keyIn, parseItem, parseItems, type Item, type Table } from "../dynamodb/table.ts";
-import { ITEMS_PER_TRANSACTION } from "../dynamodb/writes.ts";
+import { BYTES_PER_TRANSACTION, ITEMS_PER_TRANSACTION } from "../dynamodb/writes.ts";
 import { keys, keyText, partitions, prefixes } from "../keys.ts";
 import { accountClaimsItem, claimsCounter } from "./claims.ts";
 import { accountCustomerItem, customerItem, identityItem, purchaseItem, tombstoneItem } from "./items.ts";
@@ -26,9 +26,6 @@ type ReadCustomers = ReadonlyMap<CustomerId, StoredCustomer | null>;
 
 /** Reads of a survivor that does not show the merge that its alias shows: the transaction is still being applied. */
 const MERGE_ATTEMPTS = 5;
-
-/** A transaction reads at most 4 MB. Items are smaller than their customers as JSON. */
-const BYTES_PER_TRANSACTION = 3_000_000;
 
 const isBehind = (
   { survivorVersion }: StoredCustomer,

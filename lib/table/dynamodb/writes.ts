@@ -87,6 +87,8 @@ export const check = (key: Key, condition: Condition) => ({
 
 /** DynamoDB's limit for one transaction. */
 export const ITEMS_PER_TRANSACTION = 100;
+/** Below DynamoDB's limit of 4 MB: sizes are estimated by JSON. */
+export const BYTES_PER_TRANSACTION = 3_000_000;
 
 const CONDITION_FAILED = "ConditionalCheckFailed";
 

@@ -19,7 +19,15 @@ import type { FeedTable } from "../../telling/read-changes.ts";
 import { absent, sequenceUnchanged, versionUnchanged } from "../dynamodb/conditions.ts";
 import { eachKeyOnce, queryItems, queryPages, readItem, readItems, readTogether } from "../dynamodb/reads.ts";
 import { expiry, parseItem, parseItems, type Attributes, type Table } from "../dynamodb/table.ts";
-import { deletion, put, transact, update, type Write } from "../dynamodb/writes.ts";
+import {
+  BYTES_PER_TRANSACTION,
+  deletion,
+  ITEMS_PER_TRANSACTION,
+  put,
+  transact,
+  update,
+  type Write,
+} from "../dynamodb/writes.ts";
 import { keys, keyText, partitions, sortKeys } from "../keys.ts";
 import { releaseLease, takeLease, type LeaseAttributes } from "../queues/lease.ts";
 import {
@@ -40,9 +48,6 @@ import { emptyChanges } from "./erasure.ts";
 /** A transaction reads at most 4 MB, and an item has up to 400 KB. */
 const ITEMS_PER_READ = 10;
 
-/** Items and bytes of one transaction, with a reserve below DynamoDB's 100 and 4 MB. */
-const ITEMS_PER_TRANSACTION = 99;
-const BYTES_PER_TRANSACTION = 3_000_000;
 /** Bytes of an item beside a change's data. */
 const BYTES_PER_ITEM = 1000;
 
@@ -178,9 +183,11 @@ export const createChangeTable = (table: Table, keyedHash: KeyedHash): ChangeTab
       const items = accountWrites(application, telling, UNPLACED, destinations).length;
       return [items, Buffer.byteLength(JSON.stringify(telling.data)) + BYTES_PER_ITEM * items];
     };
+    // The sequence takes one item.
+    const limits = [ITEMS_PER_TRANSACTION - 1, BYTES_PER_TRANSACTION];
     const day = dayOf(toldAt);
     let after = turn;
-    for (const part of partsWithin(accounts, [ITEMS_PER_TRANSACTION, BYTES_PER_TRANSACTION], weightsOf)) {
+    for (const part of partsWithin(accounts, limits, weightsOf)) {
       const first = after.sequence + 1;
       let { sequence } = after;
       const writes = part.flatMap((telling) => {

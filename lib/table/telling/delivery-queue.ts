@@ -56,7 +56,7 @@ const accountDeliveryItem = () =>
     }),
   );
 
-export const requestDeliveryItem = () =>
+const requestDeliveryItem = () =>
   shape.mapped(
     z.object({
       request: shape.text(),
