@@ -33,8 +33,8 @@ const ENVIRONMENT = z.enum(["production", "sandbox"]);
 
 /**
  * First line of a run's journal; one line of JSON for each outcome follows, from which an interrupted run goes on. The
- * journal holds SHA-256 of identifiers, purchase keys and outcomes; no token, no key and nothing signed. A dry run and a
- * run never continue each other.
+ * journal holds rows' numbers, SHA-256 of identifiers, purchase keys and outcomes; no token, no key and nothing signed. A
+ * dry run and a run never continue each other.
  */
 const journalHead = z.object({
   import: z.literal(1),

@@ -10,7 +10,7 @@ import {
   type Asked,
   type Asking,
 } from "./asking.ts";
-import { claimsOf, readRows, type Claim, type ImportSource } from "./claim.ts";
+import { claimsOf, readRows, type Claim, type ImportSource, type PlacedClaim } from "./claim.ts";
 import {
   applyEntry,
   countClaim,
@@ -24,6 +24,7 @@ import {
   type Join,
   type JournalEntry,
   type Lineage,
+  type Linked,
   type Person,
   type UnansweredOutcome,
 } from "./join.ts";
@@ -36,7 +37,8 @@ export interface ImportRun extends Asking {
   readonly decided: ReadonlyMap<string, AccountId>;
   /** Claims that are asked about or linked at the same time. */
   readonly atOnce: number;
-  readonly record: (entry: JournalEntry) => void;
+  /** Receives an outcome with the row that it answers, for whoever reads the journal. */
+  readonly record: (entry: JournalEntry & Omit<PlacedClaim, "claim">) => void;
   readonly onDifference: (difference: Difference) => void;
   readonly progress: (progress: Progress) => void;
 }
@@ -63,8 +65,13 @@ export const readClaims = async (
   return all;
 };
 
-const note = ({ join, record }: ImportRun, entry: JournalEntry): void => {
-  record(entry);
+const note = (
+  { join, record }: ImportRun,
+  { file, row, claim }: PlacedClaim,
+  outcome: Asked | { readonly linked: Linked },
+): void => {
+  const entry = { id: idOf(claim), ...outcome };
+  record({ file, row, ...entry });
   applyEntry(join, entry);
 };
 
@@ -77,8 +84,9 @@ const createAnswers = (run: ImportRun, all: number) => {
       done += claims;
       report();
     },
-    settle: (claim: Claim, asked: Asked): void => {
-      note(run, { id: idOf(claim), ...asked });
+    settle: (placed: PlacedClaim, asked: Asked): void => {
+      note(run, placed, asked);
+      const { claim } = placed;
       const isGiven = givesAccess(lineageOf(run.join, claim).state);
       if (claim.access !== null && claim.access.given !== isGiven) differences += 1;
       report();
@@ -87,25 +95,29 @@ const createAnswers = (run: ImportRun, all: number) => {
 };
 type Answers = ReturnType<typeof createAnswers>;
 
-type Question = readonly [Claim, ...Claim[]];
+type Question = readonly [PlacedClaim, ...PlacedClaim[]];
 
 /** Asks about purchases that order ids name: for their tokens, then for each. */
 const askOrders = async (run: ImportRun, batch: Question, { settle }: Answers): Promise<void> => {
-  const waiting = new Map(batch.map((claim) => [claim.name?.value ?? "", claim]));
+  const waiting = new Map(batch.map((placed) => [placed.claim.name?.value ?? "", placed]));
   let outcome: UnansweredOutcome = "unconfigured";
-  for (const configuration of packagesOf(run.application, batch[0])) {
+  for (const configuration of packagesOf(run.application, batch[0].claim)) {
     const { found, failed } = await resolveOrders(run.orders, configuration, [...waiting.keys()]);
     outcome = failed ?? "dropped";
     await sideBySide(found, run.atOnce, async (order) => {
-      const claim = waiting.get(order.orderIdentifier);
-      if (claim === undefined) return;
+      const placed = waiting.get(order.orderIdentifier);
+      if (placed === undefined) return;
       waiting.delete(order.orderIdentifier);
+      const { claim } = placed;
       const { purchaseToken: token, productKind: kind } = order;
-      settle(claim, await askToken(run, claim, { token, kind, product: claim.product, also: [idOf(claim)] }));
+      settle(
+        placed,
+        await askToken(run, claim, { token, kind, product: claim.product, also: [idOf(claim)] }),
+      );
     });
     if (waiting.size === 0 || failed !== null) break;
   }
-  for (const claim of waiting.values()) settle(claim, { outcome });
+  for (const placed of waiting.values()) settle(placed, { outcome });
 };
 
 const isOpen = ({ join }: ImportRun, claim: Claim): boolean =>
@@ -117,14 +129,15 @@ const questionsOf = async function* (
   store: Store,
   answers: Answers,
 ): AsyncGenerator<Question> {
-  const batches = new Map<string, [Claim, ...Claim[]]>();
-  for await (const { claim } of claimsOf(run.source)) {
+  const batches = new Map<string, [PlacedClaim, ...PlacedClaim[]]>();
+  for await (const placed of claimsOf(run.source)) {
+    const { claim } = placed;
     if (claim.store !== store) continue;
     if (!isOpen(run, claim)) answers.done(1);
-    else if (claim.name?.kind !== "order") yield [claim];
+    else if (claim.name?.kind !== "order") yield [placed];
     else {
       const app = claim.app ?? "";
-      const batch: [Claim, ...Claim[]] = [claim, ...(batches.get(app) ?? [])];
+      const batch: [PlacedClaim, ...PlacedClaim[]] = [placed, ...(batches.get(app) ?? [])];
       batches.set(app, batch);
       if (batch.length < ORDERS_AT_ONCE) continue;
       batches.delete(app);
@@ -138,7 +151,8 @@ const questionsOf = async function* (
 const askStore = async (run: ImportRun, store: Store, answers: Answers): Promise<void> => {
   const turns = createTurns<string>();
   const ask = async (question: Question): Promise<void> => {
-    const [claim] = question;
+    const [placed] = question;
+    const { claim } = placed;
     const { name, kind, product } = claim;
     if (name?.kind === "order") return askOrders(run, question, answers);
     // A person's other claim may have been answered meanwhile.
@@ -147,34 +161,36 @@ const askStore = async (run: ImportRun, store: Store, answers: Answers): Promise
       store === "ios-store"
         ? await askPerson(run, claim)
         : await askToken(run, claim, { token: name?.value ?? "", kind, product, also: [] });
-    answers.settle(claim, asked);
+    answers.settle(placed, asked);
   };
   await sideBySide(questionsOf(run, store, answers), run.atOnce, async (question) => {
-    const [claim] = question;
+    const [{ claim }] = question;
     await turns(claim.account ?? idOf(claim), async () => ask(question));
     answers.done(question.length);
   });
 };
 
-const linkPerson = async (run: ImportRun, claim: Claim): Promise<void> => {
+const linkPerson = async (run: ImportRun, placed: PlacedClaim): Promise<void> => {
+  const { claim } = placed;
   const lineage = lineageOf(run.join, claim);
   const { stored, environment, key } = lineage;
   const person = personOf(lineage);
   const account = person.decided ?? (person.isDisputed ? null : claim.account);
   if (account === null || person.linked !== null || stored !== "stored" || key === null) return;
   const reference = { store: claim.store, environment, key: purchaseKey(key) };
-  note(run, { id: idOf(claim), linked: await run.storing.link(reference, account) });
+  note(run, placed, { linked: await run.storing.link(reference, account) });
 };
 
 const linkAll = async (run: ImportRun, all: number): Promise<void> => {
   let done = 0;
   const turns = createTurns<Person>();
-  await sideBySide(claimsOf(run.source), run.atOnce, async ({ claim }) => {
+  await sideBySide(claimsOf(run.source), run.atOnce, async (placed) => {
+    const { claim } = placed;
     done += 1;
     run.progress({ phase: "linking", done, all, differences: 0 });
     if (!isNewest(run.join, claim)) return;
     const person = personOf(lineageOf(run.join, claim));
-    await turns(person, async () => linkPerson(run, claim));
+    await turns(person, async () => linkPerson(run, placed));
   });
 };
 

@@ -56,10 +56,11 @@ test("a run twice, and a run of the rows in another order, end as one run", asyn
   expect((await other.run(turned)).code).toBe(0);
   expect(differing(await other.state(), once.state)).toEqual([]);
 });
-test("neither journal nor report nor list holds a token, a key or anything signed", async () => {
+test("a journal names rows; neither it nor report nor list holds a token, a key or anything signed", async () => {
   const { paths } = await world.export("table");
   const { report, err } = await world.run(paths);
   const files = [report.journal, report.differences].map(world.read);
+  expect(files[0]).toMatch(/^\{"file":0,"row":[1-9]\d*,"id":"[0-9a-f]{64}","outcome":"answered"/m);
   const told = [...files, JSON.stringify(report), err].join();
   expect(told.length).toBeGreaterThan(5_000);
   const tokens = world.persons.flatMap(({ android }) => android?.purchaseToken ?? []);
