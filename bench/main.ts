@@ -1,8 +1,8 @@
-import { makeChain, exportChain } from "../sandbox/ios-store/signing.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { makeChain, exportChain } from "../sandbox/ios-store/signing.ts";
 import { synthesize } from "../local/lambda/assembly.ts";
 import { localAwsVariables, startDynamoDb } from "../testing/dynamodb.ts";
 import { printSection, writeFormatted, writePage } from "./report.ts";

@@ -1,6 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { makeChain, fingerprintOf } from "../sandbox/ios-store/signing.ts";
 import { type Consumption, Stopwatch, sum, meter } from "../testing/support/table/meter.ts";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { IosStoreCustomers } from "../lib/customers/ios-store-customers.ts";
 import { createNotificationVerifier } from "../lib/stores/ios-store/notification.ts";
 import { createIosStoreVerifier } from "../lib/stores/ios-store/verifier.ts";

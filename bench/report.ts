@@ -1,9 +1,9 @@
-import type { Results } from "./results.ts";
-import { AS_OURS } from "./sections/cold-start.ts";
-import { APPLES, JOSE, RAW } from "./sections/verification.ts";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
+import type { Results } from "./results.ts";
+import { AS_OURS } from "./sections/cold-start.ts";
+import { APPLES, JOSE, RAW } from "./sections/verification.ts";
 
 interface Goal {
   readonly goal: string;

@@ -10,7 +10,7 @@ import { measureStoring } from "./sections/storing.ts";
 import { measureTelling } from "./sections/telling.ts";
 import { measureVerification } from "./sections/verification.ts";
 
-export const MEASURES = {
+const MEASURES = {
   verification: measureVerification,
   hostile: measureHostile,
   storing: measureStoring,

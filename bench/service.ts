@@ -1,4 +1,3 @@
-import { type SigningChain, fingerprintOf, importChain } from "../sandbox/ios-store/signing.ts";
 import { execFile, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -7,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { type SigningChain, fingerprintOf, importChain } from "../sandbox/ios-store/signing.ts";
 import { endpoints } from "../lib/contract/endpoints.ts";
 import { DEMO } from "../local/demo.ts";
 import { startLocalService } from "../local/local-service.ts";

@@ -1,5 +1,6 @@
-import { type SigningChain, makeXcodeSigner, signJws } from "../../sandbox/ios-store/signing.ts";
+import { generateKeyPairSync, randomBytes } from "node:crypto";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
+import { type SigningChain, makeXcodeSigner, signJws } from "../../sandbox/ios-store/signing.ts";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { synchronizeIosStorePurchases } from "../../lib/customers/ios-store-customers.ts";
@@ -11,7 +12,6 @@ import {
   signedRequest,
   type SignedRequest,
 } from "../../testing/support/stores/signed-purchases.ts";
-import { generateKeyPairSync, randomBytes } from "node:crypto";
 
 /** Requests built to cost as much as possible. Anybody can send them: nothing in them needs a key. */
 

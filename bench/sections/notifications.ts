@@ -1,3 +1,4 @@
+import { v7 as uuid } from "uuid";
 import type { Store } from "../../lib/contract/schemas.ts";
 import { costOf, summaryOf, withWorld, type MeteredWorld } from "../measure.ts";
 import { linkIosStoreCustomer } from "../../lib/customers/ios-store-customers.ts";
@@ -11,7 +12,6 @@ import {
 } from "../../testing/support/stores/signed-purchases.ts";
 import { directoryOf } from "../../testing/support/application.ts";
 import { aCatalog, aProduct } from "../../testing/support/stores/purchases.ts";
-import { v7 as uuid } from "uuid";
 import type { Application } from "../../lib/applications/application.ts";
 import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
 import { createNotificationLog } from "../../lib/customers/notifications.ts";
@@ -30,7 +30,7 @@ import { developerNotification } from "../../sandbox/android-store/notifications
 import { PACKAGE_NAME, startAndroidStore } from "../../testing/support/stores/android-store.ts";
 
 /** A store that notifies the service of a renewal. */
-export interface NotifiedStore {
+interface NotifiedStore {
   readonly store: Store;
   /**
    * Links a new customer's subscription to an account of its own, and renews it.

@@ -1,8 +1,8 @@
-import { DEMO } from "../../local/demo.ts";
-import { makeChain, fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { createPublicKey, verify, X509Certificate, type KeyObject } from "node:crypto";
 import { Environment, SignedDataVerifier } from "@apple/app-store-server-library";
 import { compactVerify } from "jose";
+import { DEMO } from "../../local/demo.ts";
+import { makeChain, fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import type { Trust } from "../../lib/stores/ios-store/signatures/chain.ts";
 import { inTurn, ratio, type Side } from "../measure.ts";

@@ -63,7 +63,7 @@ export interface TransportOptions {
   readonly clock?: Clock;
 }
 
-export interface SentRequest {
+interface SentRequest {
   readonly method: "GET" | "POST";
   /** Begins with a slash; percent-encoded. */
   readonly path: string;
@@ -78,7 +78,7 @@ export interface CallOptions {
 }
 
 /** Sends a request, and retries while it may succeed: at most {@link ATTEMPTS} times, within the patience. */
-export type Send = (request: SentRequest, options?: CallOptions) => Promise<unknown>;
+type Send = (request: SentRequest, options?: CallOptions) => Promise<unknown>;
 
 const ATTEMPTS = 4;
 const TIMEOUT = 10_000;

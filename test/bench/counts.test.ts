@@ -1,10 +1,10 @@
-import { makeChain, fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { jest } from "@jest/globals";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import * as z from "zod";
+import { makeChain, fingerprintOf } from "../../sandbox/ios-store/signing.ts";
 import { hostileBodies } from "../../bench/sections/hostile.ts";
 import { sum } from "../../testing/support/table/meter.ts";
 import { COINS, createMeteredWorld, type MeteredWorld } from "../../bench/measure.ts";

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   startTestService,
   type ApplicationOptions,
@@ -5,7 +6,6 @@ import {
   type TestService,
   type Answer,
 } from "../../testing/support/service.ts";
-import { setTimeout as sleep } from "node:timers/promises";
 import { METRICS } from "../../lib/contract/metrics.ts";
 
 /** Any JSON; reading a path that does not exist fails the test. */

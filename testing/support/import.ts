@@ -28,7 +28,7 @@ export const CATALOGS = {
 } as const;
 
 /** The products of {@link CATALOGS} that the manifest maps. */
-export const PRODUCTS = (["ios-store", "android-store"] as const).flatMap((store) =>
+const PRODUCTS = (["ios-store", "android-store"] as const).flatMap((store) =>
   [CATALOGS[store].subscription, CATALOGS[store].oneTimeProduct].map((productIdentifier) => ({
     store,
     productIdentifier,

@@ -1,3 +1,4 @@
+import { v7 as uuid } from "uuid";
 import { createGateway } from "../../local/gateway/gateway.ts";
 import { createAndroidPublisherSandbox } from "../../sandbox/android-store/publisher.ts";
 import { fingerprintOf, makeChain, type JwsSigner } from "../../sandbox/ios-store/signing.ts";
@@ -7,7 +8,6 @@ import { undocumented } from "./openapi.ts";
 import { serve } from "../server.ts";
 import { startRoleGate } from "./table/role-gate.ts";
 import { createTestTable } from "./table/table.ts";
-import { v7 as uuid } from "uuid";
 import type { CustomerEntitlement } from "../../lib/contract/schemas.ts";
 import { allowedDestinations } from "../../lib/delivery/addresses.ts";
 import { originOf } from "../../lib/stores/android-store/workload-identity.ts";

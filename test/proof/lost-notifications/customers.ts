@@ -1,4 +1,5 @@
 import { decodeJwt } from "jose";
+import * as z from "zod";
 import { DAY, HOUR } from "../../../lib/duration.ts";
 import { ImpossibleChange } from "../../../sandbox/routes.ts";
 import type { PersonsPurchases } from "../../../sandbox/ios-store/shop/payloads.ts";
@@ -6,7 +7,6 @@ import type { Act } from "./histories.ts";
 import type { LinkRequest, Service } from "./service.ts";
 import { PACKAGE_NAME, type Stores } from "./stores.ts";
 import type { Time } from "./time.ts";
-import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import type { RequestedChange } from "../../../sandbox/ios-store/shop/requests.ts";
 

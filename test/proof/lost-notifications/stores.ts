@@ -1,9 +1,9 @@
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { EndpointName } from "../../../lib/contract/endpoints.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { startTestStores, type TestStores } from "../../../testing/stores.ts";
-import { IncomingMessage, ServerResponse } from "node:http";
-import { Socket } from "node:net";
 import type { Mount } from "../../../sandbox/routes.ts";
 import { randomFrom } from "../../../testing/support/proof.ts";
 

@@ -1,9 +1,9 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { ModelRequest } from "../model/stated-facts.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import pMap from "p-map";
 import { v7 as uuid } from "uuid";
+import type { ModelRequest } from "../model/stated-facts.ts";
 import { openTable } from "../../../functions/environment/open-table.ts";
 import { customerId } from "../../../lib/identifiers.ts";
 import { itemsIn } from "../../../testing/dynamodb.ts";

@@ -1,11 +1,11 @@
+import type { ServerResponse } from "node:http";
 import type { androidpublisher_v3 } from "googleapis/build/src/apis/androidpublisher/v3.js";
+import { exportJWK, generateKeyPair, SignJWT, type JWK, type JWTPayload } from "jose";
 import { createAndroidPublisherSandbox } from "../../../sandbox/android-store/publisher.ts";
 import { isoTime, type Instant } from "../../../lib/entitlements/time.ts";
 import { createAndroidStore } from "../../../lib/stores/android-store/android-store.ts";
 import type { StoreClientOptions } from "../../../lib/stores/store-client.ts";
 import { serve } from "../../server.ts";
-import type { ServerResponse } from "node:http";
-import { exportJWK, generateKeyPair, SignJWT, type JWK, type JWTPayload } from "jose";
 
 export const PACKAGE_NAME = "com.example.trails";
 const PREFIX = "/sandbox/android-publisher";

@@ -6,7 +6,7 @@ import type { Assembly } from "../../../local/lambda/assembly.ts";
 import { startProxy, type ProxiedRequest } from "./proxy.ts";
 
 /** One item's part of a request to DynamoDB, as IAM authorizes it. */
-export interface Access {
+interface Access {
   /** Logical id of the function. */
   readonly function: string;
   readonly action: string;
@@ -48,18 +48,10 @@ const PARTITIONS = KINDS.map((kind) => [kind, likeOf(PARTITIONS_OF[kind])] as co
 const kindOf = (partitionKey: string): ItemKind | null =>
   PARTITIONS.find(([, partition]) => partition.test(partitionKey))?.[0] ?? null;
 
-/** Actions on partitions that a role allows. */
-interface Grant {
-  readonly actions: readonly string[];
-  /** Patterns of partition keys. */
-  readonly patterns: readonly string[];
-  readonly partitions: readonly RegExp[];
-}
-
-/** Grants of the assembly's functions on the table, by logical id. */
-const rolesOf = (assembly: Assembly): ReadonlyMap<string, readonly Grant[]> => {
+/** Grants of the assembly's functions on the table, by logical id: actions on patterns of partition keys. */
+const rolesOf = (assembly: Assembly) => {
   const policies = [...assembly.resourcesOf("AWS::IAM::Policy", policy).values()];
-  const grantsOfRole = (role: string): Grant[] =>
+  const grantsOfRole = (role: string) =>
     policies
       .filter(({ Roles }) => Roles.includes(role))
       .flatMap(({ PolicyDocument }) => PolicyDocument.Statement)

@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { bundleOrPackageOf, type StoredCustomer } from "../../../lib/customers/storing/records.ts";
 import { isoTime } from "../../../lib/entitlements/time.ts";
 import {
@@ -21,7 +22,6 @@ import { askItem } from "../../../lib/table/queues/asks.ts";
 import { accountClaimsItem } from "../../../lib/table/customers/claims.ts";
 import { partitions } from "../../../lib/table/keys.ts";
 import { notificationItem } from "../../../lib/table/queues/notifications.ts";
-import * as z from "zod";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";
 
 export type StoredItem = Readonly<Record<string, unknown>>;
