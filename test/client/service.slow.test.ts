@@ -74,7 +74,9 @@ describe("the examples of docs/integration.md", () => {
       const { headers, body } = signMessage(message, secret);
       return fetch(`${address}/hooks/entitlements`, { method: "POST", headers, body });
     };
-    const refund = { revocationDate: Date.now() - 1500, signedDate: Date.now() - 1000 };
+    const at = Date.now() - 1500;
+    const revocation = { at, reason: 0, type: "REFUND_FULL", percentage: 100_000 } as const;
+    const refund = { revocation, signedDate: at + 500 };
     await app.link(device.request({ ...bought, ...refund }), "express-1");
     expect((await hook(`whsec_${Buffer.alloc(32, 8).toString("base64")}`)).status).toBe(400);
     // The kept answer, which is fresh.
