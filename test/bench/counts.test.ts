@@ -235,21 +235,21 @@ describe("bundle bytes", () => {
   });
 
   test.each([
-    ["AuthorizeCredential", 262],
-    ["ReadAccountEntitlements", 295],
-    ["SynchronizeIosStorePurchases", 363],
-    ["LinkIosStoreCustomer", 363],
-    ["LinkAndroidStoreCustomer", 645],
-    ["ReceiveIosStoreNotification", 371],
-    ["ReceiveAndroidStoreNotification", 670],
-    ["WatchNotifications", 263],
-    ["RefreshAndroidStorePurchases", 639],
-    ["RefreshIosStorePurchases", 390],
-    ["SweepAndroidStoreRefunds", 634],
-    ["SweepIosStoreNotifications", 384],
-    ["ReadChanges", 271],
-    ["TellChanges", 321],
-    ["DeliverMessages", 341],
+    ["AuthorizeCredential", 261],
+    ["ReadAccountEntitlements", 283],
+    ["SynchronizeIosStorePurchases", 348],
+    ["LinkIosStoreCustomer", 348],
+    ["LinkAndroidStoreCustomer", 634],
+    ["ReceiveIosStoreNotification", 353],
+    ["ReceiveAndroidStoreNotification", 655],
+    ["WatchNotifications", 252],
+    ["RefreshAndroidStorePurchases", 626],
+    ["RefreshIosStorePurchases", 375],
+    ["SweepAndroidStoreRefunds", 622],
+    ["SweepIosStoreNotifications", 369],
+    ["ReadChanges", 260],
+    ["TellChanges", 306],
+    ["DeliverMessages", 326],
   ])("%s is not larger than %i KB, and ASCII", async (name, kilobytes) => {
     const assembly = readAssembly(await assemblyFolder(SERVICE_APP));
     const functions = assembly.resourcesOf("AWS::Lambda::Function", lambda);
