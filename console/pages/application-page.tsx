@@ -60,7 +60,11 @@ const Stores = ({ application }: { readonly application: Application }) => (
         ]),
       ]}
     />
-    <Sentences>{application.state}</Sentences>
+    {application.state.length === 0 ? (
+      <p>No store is asked, and no notification is expected.</p>
+    ) : (
+      <Sentences>{application.state}</Sentences>
+    )}
   </>
 );
 

@@ -1,5 +1,5 @@
 import type { Answer } from "../server.ts";
-import { Sentence, Sentences, spaced, statusText, Value } from "./text.tsx";
+import { Sentence, Sentences, spaced, statusText, Time, Value } from "./text.tsx";
 
 type Account = Answer<"account">;
 type Entitlement = Account["entitlements"][number];
@@ -29,14 +29,29 @@ const becauseText = ({ because, changedTo, store }: Ending): string => {
   return `${BECAUSE[because]}${isAlike ? ALIKE_ON_ANDROID : ""}`;
 };
 
-const endingText = (ending: Ending): string => {
+const EndingLine = ({ ending }: { readonly ending: Ending }) => {
   const { productIdentifier, basePlanIdentifier, store, environment, until, because } = ending;
-  const where = environment === "production" ? store : `${store}, ${environment}`;
-  const product = `${spaced(productIdentifier, basePlanIdentifier)} (${where})`;
-  const end = until === null ? "" : ` until ${until}`;
-  return because === "lasts"
-    ? `${product} gives access${end || ", for ever"}.`
-    : `${product} ${until === null ? "gives no access" : "gave access"}${end}: ${becauseText(ending)}.`;
+  return (
+    <li>
+      <Value>{spaced(productIdentifier, basePlanIdentifier)}</Value> ({store}
+      {environment !== "production" && `, ${environment}`}){" "}
+      {because === "lasts" ? "gives access" : until === null ? "gives no access" : "gave access"}
+      {until !== null && (
+        <>
+          {" until "}
+          <Time at={until} />
+        </>
+      )}
+      {because === "lasts" ? (
+        until === null && ", for ever"
+      ) : (
+        <>
+          : <Value>{becauseText(ending)}</Value>
+        </>
+      )}
+      .
+    </li>
+  );
 };
 
 /** End of access: the latest of all purchases, whichever one the answer shows. */
@@ -64,7 +79,11 @@ export const Entitlements = ({ account }: { readonly account: Account }) =>
               {statusText(status)}
             </span>
             <Sentence>{untilText(entitlement)}</Sentence>
-            <Sentences>{endings.map(endingText)}</Sentences>
+            <ul>
+              {endings.map((ending, index) => (
+                <EndingLine key={index} ending={ending} />
+              ))}
+            </ul>
           </li>
         );
       })}
@@ -75,11 +94,16 @@ export const Entitlements = ({ account }: { readonly account: Account }) =>
 export const LastChange = ({ account }: { readonly account: Account }) => {
   const [last] = account.audit;
   if (last === undefined || account.entitlements.some(({ active }) => active)) return null;
-  const reason = last.reason === null ? "" : `: ${last.reason}`;
   return (
     <p>
       An operator&apos;s last change that concerns this account: <strong>{last.action}</strong>,{" "}
-      <Sentence>{`${last.moment}, by ${last.by}${reason}.`}</Sentence>
+      <Time at={last.moment} />, by <Value>{last.by}</Value>
+      {last.reason !== null && (
+        <>
+          : <Value>{last.reason}</Value>
+        </>
+      )}
+      .
     </p>
   );
 };
