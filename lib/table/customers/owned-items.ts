@@ -99,7 +99,7 @@ export const purchaseWrites = (change: CustomerChange, written: PurchaseWrite): 
 /** Items per purchase or identity at most: tombstone, and deletion of its question. */
 const ITEMS_PER_TOMBSTONE = 2;
 
-/** Implements {@link Bury}. */
+/** Implements `Bury`. */
 export const bury = async (
   table: Table,
   application: ApplicationId,

@@ -1,5 +1,6 @@
 import { encodeHoldings, linesCodec } from "../../../lib/table/customers/items.ts";
 import { GetCommand, PutCommand } from "@aws-sdk/lib-dynamodb";
+import * as z from "zod/mini";
 import { ENVIRONMENTS, STORES } from "../../../lib/contract/schemas.ts";
 import { NATURES, STANDINGS } from "../../../lib/entitlements/purchase.ts";
 import { accountId, applicationId, customerId } from "../../../lib/identifiers.ts";
@@ -8,7 +9,7 @@ import { createCustomerTable } from "../../../lib/table/customers/customers.ts";
 import { encoded } from "../../../lib/table/dynamodb/shapes.ts";
 import { keys } from "../../../lib/table/keys.ts";
 import { createNotificationTimes } from "../../../lib/table/queues/notifications.ts";
-import { MalformedItemError } from "../../../lib/table/dynamodb/table.ts";
+import { knownItems, MalformedItemError, parseItems } from "../../../lib/table/dynamodb/table.ts";
 import { createToldTable } from "../../../lib/table/telling/changes.ts";
 import { aPurchase, NOW } from "../../../testing/support/stores/purchases.ts";
 import { createTestTable } from "../../../testing/support/table/table.ts";
@@ -39,6 +40,16 @@ test("every read of a request is strongly consistent", async () => {
   await customers.findCustomers(APPLICATION, [CUSTOMER]);
   table.client.middlewareStack.remove("consistency");
   expect(consistent).toEqual([true, true, true]);
+});
+
+test("a schema is made once, however many items are parsed", () => {
+  let made = 0;
+  const schema = () => {
+    made += 1;
+    return z.object({ pk: z.string() });
+  };
+  const items = [{ pk: "1" }, { pk: "2" }];
+  expect([parseItems(schema, items), knownItems(schema, items), made]).toEqual([items, items, 1]);
 });
 
 test("a malformed item is an error with its key alone", async () => {
