@@ -158,6 +158,7 @@ const storeAnswer = async (
   const storing = orIfErased(storeFacts(ports, application, facts, null), () =>
     storeFacts(ports, application, own, null),
   );
+  // A buried purchase has left the queue; one that only mentions it stays.
   const stored = await orIfErased(storing, () => null);
   return { outcome: stored !== null && isAbout ? "stored" : "failed" };
 };

@@ -52,7 +52,7 @@ const appTransaction = once(() =>
     z.object({ ...appFields(), appTransactionId: z.nullish(storeIdentifier()) }),
     z.transform(({ bundleId, appAppleId, appTransactionId }) => ({
       bundleIdentifier: bundleId,
-      /** The app's Apple ID; null outside production. */
+      /** The app's Apple ID; null outside production, where it is absent or zero. */
       appAppleIdentifier: appAppleId || null,
       /** Identifies the Apple Account in this app; null in older app transactions. */
       appTransactionIdentifier: identifierOrNull(appTransactionId),

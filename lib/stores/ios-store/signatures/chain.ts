@@ -119,6 +119,7 @@ const trusts = (trust: Trust, { signer, anchor }: Pick<Chain, "signer" | "anchor
 const fingerprint = (certificate: X509Certificate): string =>
   certificate.fingerprint256.replaceAll(":", "").toLowerCase();
 
+/** The issuer's name and key, and whether it may sign certificates. */
 const isSignedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
   certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 
