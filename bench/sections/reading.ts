@@ -1,6 +1,6 @@
 import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { v7 as uuid } from "uuid";
-import { readAccountEntitlements } from "../../lib/customers/customer-answers.ts";
+import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { storeFacts } from "../../lib/customers/storing/store-facts.ts";
 import { DAY, MINUTE } from "../../lib/duration.ts";
 import type { Line, Purchase } from "../../lib/entitlements/purchase.ts";

@@ -1,5 +1,5 @@
 import { readAccountEntitlements as definition } from "../../lib/contract/endpoints.ts";
-import { readAccountEntitlements } from "../../lib/customers/customer-answers.ts";
+import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { composeAccountReading } from "../wiring/service.ts";
 import { now } from "../environment/configuration.ts";

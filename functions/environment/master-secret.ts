@@ -1,6 +1,6 @@
 import { onceLoaded } from "../../lib/once.ts";
 import { requiredVariable } from "./configuration.ts";
-import { readSecret } from "./stores.ts";
+import { readSecret } from "./secrets.ts";
 
 const MASTER_SECRET = requiredVariable("MASTER_SECRET");
 

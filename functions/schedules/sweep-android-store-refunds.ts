@@ -1,4 +1,4 @@
-import { sweepAndroidStoreRefunds } from "../../lib/customers/asking/ask-google.ts";
+import { sweepAndroidStoreRefunds } from "../../lib/customers/sweep-android-store-refunds.ts";
 import { composeAndroidStoreSweep } from "../wiring/android-store.ts";
 import { service } from "../environment/service.ts";
 import { googleAccess } from "../environment/stores.ts";

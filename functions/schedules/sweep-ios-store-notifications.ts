@@ -1,4 +1,4 @@
-import { sweepIosStoreNotifications } from "../../lib/customers/receive-ios-store-notification.ts";
+import { sweepIosStoreNotifications } from "../../lib/customers/sweep-ios-store-notifications.ts";
 import { composeIosStoreSweep } from "../wiring/ios-store.ts";
 import { service } from "../environment/service.ts";
 import { appleAccess } from "../environment/stores.ts";

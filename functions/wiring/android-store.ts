@@ -16,7 +16,8 @@ import {
   type Upkeep,
 } from "./service.ts";
 import type { AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
-import { askGoogle, type AndroidStoreSweep } from "../../lib/customers/asking/ask-google.ts";
+import { askGoogle } from "../../lib/customers/asking/ask-google.ts";
+import { type AndroidStoreSweep } from "../../lib/customers/sweep-android-store-refunds.ts";
 
 export const composeAndroidStoreLinking = (
   configuration: ServiceConfiguration & GoogleAccess,

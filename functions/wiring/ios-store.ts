@@ -1,5 +1,6 @@
 import type { IosStoreCustomers } from "../../lib/customers/ios-store-customers.ts";
-import type { IosStoreReception, IosStoreSweep } from "../../lib/customers/receive-ios-store-notification.ts";
+import type { IosStoreReception } from "../../lib/customers/receive-ios-store-notification.ts";
+import type { IosStoreSweep } from "../../lib/customers/sweep-ios-store-notifications.ts";
 import { createNotificationVerifier } from "../../lib/stores/ios-store/notification.ts";
 import { createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import type { AppleAccess } from "../environment/stores.ts";

@@ -11,7 +11,7 @@ import { pause } from "../../lib/pause.ts";
 import { writeCustomerChange } from "../../lib/table/customers/customer-change.ts";
 import { bury } from "../../lib/table/customers/owned-items.ts";
 import { createCustomerTable } from "../../lib/table/customers/customers.ts";
-import type { AccountReading } from "../../lib/customers/customer-answers.ts";
+import type { AccountReading } from "../../lib/customers/read-account-entitlements.ts";
 import type { AskRun } from "../../lib/customers/asking/ask-due-purchases.ts";
 import type { SweepRun } from "../../lib/customers/sweep.ts";
 import { createAskQueues } from "../../lib/table/queues/asks.ts";

@@ -91,7 +91,8 @@ export interface ApplicationDirectory {
   byStore(reference: StoreReference): Promise<Application | null>;
 }
 
-const storeText = ({ store, bundleOrPackage }: StoreReference): string => `${store} ${bundleOrPackage}`;
+const storeReferenceText = ({ store, bundleOrPackage }: StoreReference): string =>
+  `${store} ${bundleOrPackage}`;
 
 /** Misses are not cached: what is new is found at once. */
 export const createApplicationDirectory = ({
@@ -112,7 +113,7 @@ export const createApplicationDirectory = ({
   const identifiers = createLoadingCache({
     load: applicationOf,
     ...bounds,
-    textOf: storeText,
+    textOf: storeReferenceText,
   });
 
   /** Finds an application by a bundle or package that is registered to it and that it lists itself. */
@@ -120,8 +121,8 @@ export const createApplicationDirectory = ({
     const identifier = await identifiers.get(reference);
     if (identifier === null) return null;
     const application = await applications.get(identifier);
-    const stores = application === null ? [] : storesOf(application).map(storeText);
-    if (stores.includes(storeText(reference))) return application;
+    const stores = application === null ? [] : storesOf(application).map(storeReferenceText);
+    if (stores.includes(storeReferenceText(reference))) return application;
     identifiers.forget(reference);
     applications.forget(identifier);
     return null;

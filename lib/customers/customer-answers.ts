@@ -1,12 +1,7 @@
-import type { Application, ApplicationDirectory } from "../applications/application.ts";
-import type { AccountEntitlements, LinkResponse, SynchronizeResponse } from "../contract/schemas.ts";
-import { catalogOf } from "../entitlements/catalog.ts";
+import type { Application } from "../applications/application.ts";
+import type { LinkResponse, SynchronizeResponse } from "../contract/schemas.ts";
 import { entitlementsAt } from "../entitlements/entitlements.ts";
 import type { Instant } from "../entitlements/time.ts";
-import type { Terms } from "../entitlements/timeline.ts";
-import type { AccountId, ApplicationId } from "../identifiers.ts";
-import { accountHoldings } from "./storing/records.ts";
-import type { CustomerTable } from "./storing/fact-store.ts";
 import type { ResolvedCustomer } from "./storing/store-facts.ts";
 
 export const presentCustomer = (
@@ -31,30 +26,4 @@ export const presentLink = (
 ): LinkResponse => {
   const { customerIdentifier, entitlements } = presentCustomer(application, customer, moment);
   return { customerIdentifier, applicationIdentifier: application.identifier, entitlements };
-};
-
-export interface AccountReading {
-  readonly directory: ApplicationDirectory;
-  readonly table: Pick<CustomerTable, "findAccount">;
-  readonly now: () => Instant;
-}
-
-const NOTHING_SOLD: Terms = { catalog: catalogOf(new Map(), []), renewalLeeway: 0 };
-
-/** Entitlements of all customers linked to an account: one Query. None of an unknown account or application. */
-export const readAccountEntitlements = async (
-  { directory, table, now }: AccountReading,
-  application: ApplicationId,
-  account: AccountId,
-): Promise<AccountEntitlements> => {
-  const [described, customers] = await Promise.all([
-    directory.byIdentifier(application),
-    table.findAccount(application, account),
-  ]);
-  return {
-    applicationAccountIdentifier: account,
-    customerIdentifiers: customers.map(({ customer }) => customer),
-    applicationIdentifier: application,
-    entitlements: entitlementsAt(now(), accountHoldings(customers), described ?? NOTHING_SOLD),
-  };
 };

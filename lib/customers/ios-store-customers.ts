@@ -14,7 +14,7 @@ import {
   disagreement,
   selfSignedBundle,
   type Agreeing,
-} from "../stores/ios-store/agreement.ts";
+} from "../stores/ios-store/claims.ts";
 import { distinctJws } from "../stores/ios-store/signatures/jws.ts";
 import type { Trust } from "../stores/ios-store/signatures/chain.ts";
 import type { IosStoreVerifier, VerifyAll } from "../stores/ios-store/verifier.ts";
@@ -23,7 +23,7 @@ import {
   applicationOfStore,
   iosStoreConfigurationOf,
   requirePaywall,
-} from "./application-of.ts";
+} from "./application-stores.ts";
 import { presentCustomer, presentLink } from "./customer-answers.ts";
 import type { FactStore } from "./storing/fact-store.ts";
 import { storeFacts, type ResolvedCustomer } from "./storing/store-facts.ts";

@@ -10,7 +10,11 @@ import {
   selecting,
   type VerifiedPurchase,
 } from "../stores/android-store/reading.ts";
-import { androidStoreConfigurationOf, applicationOfCredential, requirePaywall } from "./application-of.ts";
+import {
+  androidStoreConfigurationOf,
+  applicationOfCredential,
+  requirePaywall,
+} from "./application-stores.ts";
 import { buryRemains } from "./storing/fact-store.ts";
 import { presentLink } from "./customer-answers.ts";
 import {

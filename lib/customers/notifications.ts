@@ -7,7 +7,7 @@ import { referenceText, type IdentityReference, type PurchaseReference } from ".
 import { isoTime, type Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { tryAgain } from "../pause.ts";
-import { notifyingStores, storeText, type StoreInEnvironment } from "./application-of.ts";
+import { notifyingStores, storeText, type StoreInEnvironment } from "./application-stores.ts";
 import type { FactStore } from "./storing/fact-store.ts";
 import type { StoredCustomer } from "./storing/records.ts";
 import { orIfErased } from "./storing/store-facts.ts";

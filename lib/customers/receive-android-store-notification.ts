@@ -13,7 +13,11 @@ import type {
   PushTokenVerifier,
 } from "../stores/android-store/push-token.ts";
 import { selecting } from "../stores/android-store/reading.ts";
-import { androidStoreConfigurationOf, applicationOfStore, packageInEnvironment } from "./application-of.ts";
+import {
+  androidStoreConfigurationOf,
+  applicationOfStore,
+  packageInEnvironment,
+} from "./application-stores.ts";
 import {
   failNotification,
   storeNotified,

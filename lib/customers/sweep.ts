@@ -3,7 +3,7 @@ import type { Store } from "../contract/schemas.ts";
 import { DAY, HOUR, MINUTE } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import { fromAnotherPlace, type RunOfApplications } from "../queues/work-off-all.ts";
-import { sweptStores, type StoreInEnvironment } from "./application-of.ts";
+import { sweptStores, type StoreInEnvironment } from "./application-stores.ts";
 
 export interface Watermarks {
   /** Null: it was never read. */

@@ -1,7 +1,7 @@
 import { accountDigest } from "../account-digest.ts";
 import type { Store } from "../contract/schemas.ts";
 import type { ItemKind } from "../contract/table-access.ts";
-import type { StoreInEnvironment } from "../customers/application-of.ts";
+import type { StoreInEnvironment } from "../customers/application-stores.ts";
 import type { DestinationReference, Forward, ForwardReference } from "../delivery/delivery-queue.ts";
 import type { IdentityReference, PurchaseReference } from "../entitlements/purchase.ts";
 import { isoTime, type Instant } from "../entitlements/time.ts";

@@ -8,7 +8,7 @@ import {
   storeText,
   sweptStores,
   type StoreInEnvironment,
-} from "../../lib/customers/application-of.ts";
+} from "../../lib/customers/application-stores.ts";
 import type { WaitingForwards } from "../../lib/delivery/delivery-queue.ts";
 import { isoTime } from "../../lib/entitlements/time.ts";
 import { OperatorError } from "../operator-error.ts";

@@ -21,7 +21,7 @@ import {
   linkIosStoreCustomer,
   synchronizeIosStorePurchases,
 } from "../../lib/customers/ios-store-customers.ts";
-import { readAccountEntitlements } from "../../lib/customers/customer-answers.ts";
+import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { accountId } from "../../lib/identifiers.ts";
 import { AT_ONCE, createIosStoreVerifier } from "../../lib/stores/ios-store/verifier.ts";
 import { readAssembly } from "../../local/lambda/assembly.ts";

@@ -1,4 +1,4 @@
-import { readSecret } from "../../functions/environment/stores.ts";
+import { readSecret } from "../../functions/environment/secrets.ts";
 import { serve, type Served } from "../../testing/server.ts";
 import { serviceForFile } from "../support/service-for-file.ts";
 

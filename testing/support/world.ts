@@ -11,7 +11,7 @@ import {
 } from "../../lib/applications/application.ts";
 import { ServiceError } from "../../lib/contract/errors.ts";
 import { CLAIMS_PER_ACCOUNT, type FactStore, type Claim } from "../../lib/customers/storing/fact-store.ts";
-import { readAccountEntitlements } from "../../lib/customers/customer-answers.ts";
+import { readAccountEntitlements } from "../../lib/customers/read-account-entitlements.ts";
 import { sourceOf } from "../../lib/customers/storing/store-android-store-purchase.ts";
 import {
   storeFacts,

@@ -112,7 +112,7 @@ export interface SoughtAccount {
 /** Actions on a whole account, where they name no customer. */
 const OF_AN_ACCOUNT: ReadonlySet<string> = new Set(["export", "erase"] satisfies AuditAction[]);
 
-/** What an entry is about. `unknown`: an account or a customer; whether it is this account cannot be compared. */
+/** The subject of an entry. `unknown`: an account or a customer, which cannot be compared with the one sought. */
 export const concerns = (
   { hash, customers }: SoughtAccount,
   { action, customer, accounts }: Pick<AuditRecord, "action" | "customer" | "accounts">,

@@ -1,6 +1,6 @@
 import type { Application } from "../../applications/application.ts";
 import type { Store } from "../../contract/schemas.ts";
-import type { StoreInEnvironment } from "../../customers/application-of.ts";
+import type { StoreInEnvironment } from "../../customers/application-stores.ts";
 import { ASKED_PER_SECOND, ASKED_PER_SECOND_IN_SANDBOX } from "../../customers/asking/ask-due-purchases.ts";
 import { type AskQueues, queuedAsk } from "../../customers/asking/ask.ts";
 import type { CustomerTable } from "../../customers/storing/fact-store.ts";

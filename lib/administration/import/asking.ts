@@ -13,7 +13,7 @@ import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
 import type { AndroidOrders } from "../../stores/android-store/android-store.ts";
 import type { AndroidOrder } from "../../stores/android-store/answers.ts";
 import { provenPurchaseOf, selecting } from "../../stores/android-store/reading.ts";
-import { checkAppTransactionClaims } from "../../stores/ios-store/agreement.ts";
+import { checkAppTransactionClaims } from "../../stores/ios-store/claims.ts";
 import type { AppStoreApp } from "../../stores/ios-store/app-store-server.ts";
 import { transactionNamesIn, type TransactionNames } from "../../stores/ios-store/payloads.ts";
 import { appTransactionIdentityOf } from "../../stores/ios-store/purchases.ts";

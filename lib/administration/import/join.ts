@@ -124,7 +124,7 @@ export const lineageText = (claim: Claim): string =>
   claim.lineage === null || claim.name === null ? nameText(claim) : `${claim.store} ${claim.lineage}`;
 
 interface Joined<Self> {
-  /** What it is merged into; null: it is not. */
+  /** The one that it is merged into; null: not merged. */
   into: Self | null;
 }
 
@@ -201,7 +201,7 @@ const lineageAt = (join: Join, id: string): Lineage => {
   return lineage;
 };
 
-/** What was one lineage for the file may be the start of another. */
+/** The lineage of a store's answer: a start of its own, even where the file gave it to another. */
 const answeredLineage = (join: Join, id: string): Lineage => {
   const known = join.get(id) ?? { updatedAt: 0 };
   const lineage = "lineage" in known && known.lineage.id === id ? known.lineage : newLineage(id);

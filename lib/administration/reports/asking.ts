@@ -1,5 +1,5 @@
 import type { Application } from "../../applications/application.ts";
-import type { StoreInEnvironment } from "../../customers/application-of.ts";
+import type { StoreInEnvironment } from "../../customers/application-stores.ts";
 import type { AskQueues, PauseReason } from "../../customers/asking/ask.ts";
 import type { IosStoreSource, StoredPurchase } from "../../customers/storing/records.ts";
 import { lastHeard, nextAsk, type AskReason } from "../../entitlements/next-ask.ts";

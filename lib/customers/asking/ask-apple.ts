@@ -3,7 +3,7 @@ import { joinAll } from "../../entitlements/join.ts";
 import { unsettledSince } from "../../entitlements/next-ask.ts";
 import { referenceText, type Purchase, type PurchaseReference } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
-import { disagreement } from "../../stores/ios-store/agreement.ts";
+import { disagreement } from "../../stores/ios-store/claims.ts";
 import type { AppStoreAnswer, AppStoreApp, AppStoreServer } from "../../stores/ios-store/app-store-server.ts";
 import type { SignedFacts } from "../../stores/ios-store/server-answers.ts";
 import { distinctJws } from "../../stores/ios-store/signatures/jws.ts";
@@ -146,7 +146,7 @@ const askAppStore = async (context: AppleContext): Promise<AppStoreAnswer<Verifi
   return { outcome: "answered", content };
 };
 
-/** Of an erased customer's answer, stores only what is of the lineage that was asked about. */
+/** Stores an answer: for an erased customer only the purchases of the lineage that was asked about. */
 const storeAnswer = async (
   { ports, purchase }: AppleContext,
   application: Application,

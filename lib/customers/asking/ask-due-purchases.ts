@@ -17,7 +17,7 @@ import {
 } from "./ask.ts";
 import type { CustomerTable } from "../storing/fact-store.ts";
 import type { StoredPurchase } from "../storing/records.ts";
-import { askQueuesOf, storeText, type StoreInEnvironment } from "../application-of.ts";
+import { askQueuesOf, storeText, type StoreInEnvironment } from "../application-stores.ts";
 
 export interface AskRun extends RunOfApplications<Application> {
   readonly store: Store;

@@ -19,7 +19,7 @@ import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId, PurchaseKey } from "../../identifiers.ts";
 import type { QueueHealth } from "../../queues/health.ts";
 import type { Queue } from "../../queues/work-off.ts";
-import type { StoreInEnvironment } from "../application-of.ts";
+import type { StoreInEnvironment } from "../application-stores.ts";
 import type { Acknowledgement, AskSource, StoredPurchase } from "../storing/records.ts";
 
 export interface DueAsk {

@@ -66,7 +66,7 @@ const plansForOwners = (state: StateContext): readonly Plan[] =>
     return planCustomerChange(state, { ...nothing, purchases, survivor, link, identifier });
   });
 
-/** Of the same request without an account, if it may merge; if that is refused too, one per owner. */
+/** Plans of the same request without an account, if it may merge; if that is refused too, one per owner. */
 const plansWithoutClaim = (state: StateContext, { merges }: { readonly merges: boolean }) => {
   const unclaimed = resolveCustomer(state.owners, null, state.moment);
   if (!merges || unclaimed.outcome === "refused" || unclaimed.survivor === null)

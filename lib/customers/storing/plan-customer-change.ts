@@ -146,7 +146,7 @@ const acknowledgementAfter = (
 
 type Followed = ReturnType<typeof followUp>;
 
-/** What is due of a joined purchase: its acknowledgement, and the next question to its store. */
+/** The work that a joined purchase leaves due: its acknowledgement, and the next question to its store. */
 const followUp = (state: PlanState, { liftsErasures, identifier }: Merge, joined: Joined) => {
   const { known, moment } = state;
   const { reference, stored, purchase } = joined;

@@ -177,7 +177,7 @@ const storeLookedUp = (
   return storeAndAcknowledge(context, verified, { source, askedAt: null }, null, learn);
 };
 
-/** Of an erased customer's unknown predecessor, only a credential's claim goes on, or a purchase that has an owner. */
+/** Stores an unknown predecessor first. An erased customer's stops a request without a credential's claim or an owner. */
 const learnOfPredecessor =
   (context: PackageContext, verified: VerifiedPurchase, claim: Claim | null): LearnOfMentioned =>
   async (known) => {

@@ -4,7 +4,7 @@ import { HOUR, MINUTE } from "../../duration.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import { lenient } from "../lenient.ts";
-import { disagreement } from "./agreement.ts";
+import { disagreement } from "./claims.ts";
 import {
   appFields,
   appTransactionKind,

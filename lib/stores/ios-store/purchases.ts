@@ -13,7 +13,7 @@ import {
 import type { Instant } from "../../entitlements/time.ts";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
 import type { Environment } from "../../contract/schemas.ts";
-import { commonAppTransaction, type NamesAppTransaction } from "./agreement.ts";
+import { commonAppTransaction, type NamesAppTransaction } from "./claims.ts";
 import type { RenewalInfo, Signed, StatedRenewalInfo, Transaction } from "./payloads.ts";
 
 /** StoreKit testing in Xcode numbers purchases from "0" on each machine, so its ids identify nothing. */

@@ -115,7 +115,7 @@ const ITEM_BYTES = 400 * 1024;
 interface Described {
   readonly key: Key;
   readonly attributes: object;
-  /** Of each write of the item. */
+  /** Condition of each write of the item. */
   readonly condition?: Condition;
 }
 

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { PRODUCT_KINDS } from "../../contract/schemas.ts";
-import type { StoreInEnvironment } from "../../customers/application-of.ts";
+import type { StoreInEnvironment } from "../../customers/application-stores.ts";
 import { KEPT_AFTER_DUE, PAUSE_REASONS, type AskQueues, type DueAsk } from "../../customers/asking/ask.ts";
 import { bundleOrPackageOf } from "../../customers/storing/records.ts";
 import { ASK_REASONS, type NextAsk } from "../../entitlements/next-ask.ts";

@@ -1,6 +1,6 @@
 import { v7 as uuid } from "uuid";
 import type { Application } from "../../../lib/applications/application.ts";
-import type { StoreInEnvironment } from "../../../lib/customers/application-of.ts";
+import type { StoreInEnvironment } from "../../../lib/customers/application-stores.ts";
 import { DAY, MINUTE } from "../../../lib/duration.ts";
 import type { Environment } from "../../../lib/contract/schemas.ts";
 import { createNotificationLog, watchNotifications } from "../../../lib/customers/notifications.ts";

@@ -1,6 +1,6 @@
 import type { AndroidStoreConfiguration, Destination } from "../../../lib/applications/application.ts";
 import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
-import { packageInEnvironment } from "../../../lib/customers/application-of.ts";
+import { packageInEnvironment } from "../../../lib/customers/application-stores.ts";
 import {
   receiveAndroidStoreNotification,
   type AndroidStoreReception,

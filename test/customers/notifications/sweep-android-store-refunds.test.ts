@@ -1,6 +1,6 @@
 import { reportOf, purchaseKeyOfToken } from "../../../lib/stores/android-store/reading.ts";
 import type { AndroidStoreConfiguration } from "../../../lib/applications/application.ts";
-import { sweepAndroidStoreRefunds } from "../../../lib/customers/asking/ask-google.ts";
+import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
 import { verifiedAs, type Line, type Purchase } from "../../../lib/entitlements/purchase.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";

@@ -1,7 +1,7 @@
 import type { Application } from "../../../lib/applications/application.ts";
 import type { IosStoreNotifications } from "../../../lib/applications/fields.ts";
 import { HOUR, MINUTE } from "../../../lib/duration.ts";
-import { sweepIosStoreNotifications } from "../../../lib/customers/receive-ios-store-notification.ts";
+import { sweepIosStoreNotifications } from "../../../lib/customers/sweep-ios-store-notifications.ts";
 import type { AppStoreServer, AskedNotifications } from "../../../lib/stores/ios-store/app-store-server.ts";
 import { createWatermarks } from "../../../lib/table/queues/notifications.ts";
 import { makeChain, signJws } from "../../../sandbox/ios-store/signing.ts";

@@ -2,7 +2,7 @@ import type { AndroidStoreConfiguration } from "../../../lib/applications/applic
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import type { ApplicationId } from "../../../lib/identifiers.ts";
 import { sweepApplications, type PeriodOutcome, type SweepReport } from "../../../lib/customers/sweep.ts";
-import type { StoreInEnvironment } from "../../../lib/customers/application-of.ts";
+import type { StoreInEnvironment } from "../../../lib/customers/application-stores.ts";
 import { createWatermarks } from "../../../lib/table/queues/notifications.ts";
 import { DAY, HOUR, MINUTE } from "../../../lib/duration.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";

@@ -5,8 +5,8 @@ import {
   VerificationStatus,
 } from "@apple/app-store-server-library";
 import { fingerprintOf } from "../../../sandbox/ios-store/signing.ts";
-import { disagreement } from "../../../lib/stores/ios-store/agreement.ts";
-import { checkAppTransactionClaims } from "../../../lib/stores/ios-store/agreement.ts";
+import { disagreement } from "../../../lib/stores/ios-store/claims.ts";
+import { checkAppTransactionClaims } from "../../../lib/stores/ios-store/claims.ts";
 import type { Trust } from "../../../lib/stores/ios-store/signatures/chain.ts";
 import { createNotificationVerifier } from "../../../lib/stores/ios-store/notification.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";

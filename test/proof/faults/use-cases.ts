@@ -18,7 +18,7 @@ import {
   linkIosStoreCustomer,
   synchronizeIosStorePurchases,
 } from "../../../lib/customers/ios-store-customers.ts";
-import { readAccountEntitlements } from "../../../lib/customers/customer-answers.ts";
+import { readAccountEntitlements } from "../../../lib/customers/read-account-entitlements.ts";
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
 import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";

@@ -20,13 +20,12 @@ import type {
 import { linkAndroidStoreCustomer } from "../../../lib/customers/link-android-store-customer.ts";
 import { linkIosStoreCustomer } from "../../../lib/customers/ios-store-customers.ts";
 import { receiveAndroidStoreNotification } from "../../../lib/customers/receive-android-store-notification.ts";
-import {
-  receiveIosStoreNotification,
-  sweepIosStoreNotifications,
-} from "../../../lib/customers/receive-ios-store-notification.ts";
-import { askGoogle, sweepAndroidStoreRefunds } from "../../../lib/customers/asking/ask-google.ts";
+import { receiveIosStoreNotification } from "../../../lib/customers/receive-ios-store-notification.ts";
+import { sweepIosStoreNotifications } from "../../../lib/customers/sweep-ios-store-notifications.ts";
+import { askGoogle } from "../../../lib/customers/asking/ask-google.ts";
+import { sweepAndroidStoreRefunds } from "../../../lib/customers/sweep-android-store-refunds.ts";
 import { askDuePurchases } from "../../../lib/customers/asking/ask-due-purchases.ts";
-import { askQueuesOf } from "../../../lib/customers/application-of.ts";
+import { askQueuesOf } from "../../../lib/customers/application-stores.ts";
 import { askApple } from "../../../lib/customers/asking/ask-apple.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { createAndroidStore } from "../../../lib/stores/android-store/android-store.ts";

@@ -3,7 +3,7 @@ import {
   checkAppTransactionClaims,
   type AcceptedAppTransactions,
   type AppClaims,
-} from "../../../lib/stores/ios-store/agreement.ts";
+} from "../../../lib/stores/ios-store/claims.ts";
 import { createIosStoreVerifier } from "../../../lib/stores/ios-store/verifier.ts";
 import {
   anAppTransaction,

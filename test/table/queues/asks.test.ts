@@ -1,5 +1,5 @@
 import type { DueAsk } from "../../../lib/customers/asking/ask.ts";
-import type { StoreInEnvironment } from "../../../lib/customers/application-of.ts";
+import type { StoreInEnvironment } from "../../../lib/customers/application-stores.ts";
 import { MINUTE } from "../../../lib/duration.ts";
 import type { NextAsk } from "../../../lib/entitlements/next-ask.ts";
 import type { Purchase } from "../../../lib/entitlements/purchase.ts";

@@ -6,7 +6,7 @@ import {
   signJws,
   type JwsSigner,
 } from "../../../../sandbox/ios-store/signing.ts";
-import { selfSignedBundle } from "../../../../lib/stores/ios-store/agreement.ts";
+import { selfSignedBundle } from "../../../../lib/stores/ios-store/claims.ts";
 import { verifyChain } from "../../../../lib/stores/ios-store/signatures/chain.ts";
 import { createIosStoreVerifier } from "../../../../lib/stores/ios-store/verifier.ts";
 import {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { disagreement, type Agreeing } from "../../../lib/stores/ios-store/agreement.ts";
+import { disagreement, type Agreeing } from "../../../lib/stores/ios-store/claims.ts";
 import { appTransactionIdentityOf } from "../../../lib/stores/ios-store/purchases.ts";
 import {
   ACCOUNT,
