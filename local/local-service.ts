@@ -5,13 +5,8 @@ import { APPLE_ROOTS } from "../lib/stores/ios-store/signatures/chain.ts";
 import { requireTableFormat, TableFormatError } from "../lib/table/dynamodb/table.ts";
 import { createLiveLines } from "../operator/console/server.ts";
 import type { Mount } from "../sandbox/routes.ts";
-import {
-  createDestination,
-  createEventBus,
-  createSecretsManager,
-  createTokenService,
-  DESTINATION_PATH,
-} from "./aws.ts";
+import { createSecretsManager, createTokenService } from "./aws.ts";
+import { createDestination, createEventBus, DESTINATION_PATH } from "./destinations.ts";
 import { createMovedClock } from "./clock/moved-clock.ts";
 import {
   createClockEndpoint,

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Instant } from "../lib/entitlements/time.ts";
-import { earliest, instant } from "./clock.ts";
+import { earliest } from "./clock.ts";
+import { instant } from "./fields.ts";
 
 /** A push that waits for its first try, or for the next. */
 export const waitingPush = z.object({ failures: z.int().min(0), dueAt: instant });

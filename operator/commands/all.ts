@@ -1,4 +1,5 @@
-import { checkFiles, compareFiles } from "../import/check.ts";
+import { checkFiles } from "../import/check.ts";
+import { compareFiles } from "../import/compare.ts";
 import { runFiles } from "../import/run-command.ts";
 import { eraseAccount, exportAccount, showAccount, unlinkAccount } from "./account.ts";
 import { findApplicationOf, listApplications, showApplication } from "./application.ts";

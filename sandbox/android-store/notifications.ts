@@ -3,7 +3,7 @@ import { exportJWK, SignJWT, type JSONWebKeySet } from "jose";
 import * as z from "zod";
 import { DAY } from "../../lib/duration.ts";
 import { isoTime, type Instant } from "../../lib/entitlements/time.ts";
-import { instant } from "../clock.ts";
+import { instant } from "../fields.ts";
 import { createPushQueue, waitingPush } from "../pushes.ts";
 
 /** @see https://developer.android.com/google/play/billing/rtdn-reference */

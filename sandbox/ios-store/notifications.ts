@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import { DAY, HOUR } from "../../lib/duration.ts";
 import type { Instant } from "../../lib/entitlements/time.ts";
-import { instant, readonlyObject } from "../clock.ts";
+import { instant, readonlyObject } from "../fields.ts";
 import { createPushQueue, waitingPush } from "../pushes.ts";
 import { accountSchema, type Account, type Notice } from "./shop/lineage.ts";
 import { signedPayloadsOf, statusOf } from "./shop/payloads.ts";

@@ -3,7 +3,7 @@ import { decodeJwt } from "jose";
 import * as z from "zod";
 import type { Instant } from "../../lib/entitlements/time.ts";
 import { compare } from "../../lib/order.ts";
-import { instant } from "../clock.ts";
+import { instant } from "../fields.ts";
 import { pageToken, Refused, type Answer, type Call } from "../routes.ts";
 import { appFields, isTaken, RETENTION, sentAt, type SentPush } from "./notifications.ts";
 import { latestOf } from "./shop/lineage.ts";

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { PRODUCT_KINDS } from "../../../lib/contract/schemas.ts";
 import { DAY, MINUTE } from "../../../lib/duration.ts";
 import { parsePeriod, plusPeriod, type Instant } from "../../../lib/entitlements/time.ts";
-import { instant, readonlyObject } from "../../clock.ts";
+import { instant, readonlyObject } from "../../fields.ts";
 import type { Notice } from "../notifications.ts";
 
 /** The store's purchases, in the API's own shapes. */

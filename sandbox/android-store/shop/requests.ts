@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { PRODUCT_KINDS } from "../../../lib/contract/schemas.ts";
-import { text } from "../../clock.ts";
+import { text } from "../../fields.ts";
 import { period } from "./purchases.ts";
 
 /** The body of `POST /purchases`: a purchase to make. */

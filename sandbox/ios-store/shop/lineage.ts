@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Instant } from "../../../lib/entitlements/time.ts";
-import { instant, readonlyObject } from "../../clock.ts";
+import { instant, readonlyObject } from "../../fields.ts";
 import { ImpossibleChange } from "../../routes.ts";
 
 /** The store's memory of its customers and their purchases. The schemas also read a saved state. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { isInstant } from "../../../lib/entitlements/time.ts";
-import { period, text, time } from "../../clock.ts";
+import { period, text, time } from "../../fields.ts";
 import { CONSUMPTION_REQUEST_REASONS, INTENTS, PRODUCT_TYPES } from "./lineage.ts";
 
 /** A purchase to make: the body of `POST /purchases`. */
