@@ -25,8 +25,7 @@ const PARTS = {
   identity: {
     mutate: ["lib/customers/storing/resolve-customer.ts", "lib/customers/storing/plan-customer-change.ts"],
     tests: [
-      "test/customers/storing/resolve-customer.test.ts",
-      "test/customers/storing/plan-*.test.ts",
+      "test/customers/storing/{claims,erasure,plan,re,store,transfers}*.test.ts",
       "test/proof/model/any-order.test.ts",
     ],
   },
