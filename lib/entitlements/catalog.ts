@@ -25,7 +25,10 @@ export interface Catalog {
   /** Display name by entitlement identifier. */
   readonly displayNames: ReadonlyMap<string, string>;
   readonly products: readonly CatalogProduct[];
-  /** Product that maps a line. One for its base plan or purchase option wins over one for all of them. */
+  /**
+   * Product that maps a line. One for its base plan or purchase option wins over one for all of them; a subscription
+   * without a base plan has what all its mapped plans grant.
+   */
   readonly productOf: (store: Store, reference: ProductReference) => CatalogProduct | undefined;
   readonly sellsIn: (store: Store) => boolean;
 }
@@ -37,6 +40,17 @@ const isOf =
   ({ basePlanIdentifier, purchaseOptionIdentifier }: CatalogProduct): boolean =>
     basePlanIdentifier === basePlan && purchaseOptionIdentifier === purchaseOption;
 
+/**
+ * For a subscription of which Google names no base plan, as while a deferred replacement waits: what all its plans grant.
+ *
+ * @see https://github.com/android/play-billing-samples/issues/624
+ */
+const ofAnyPlan = (mapped: readonly CatalogProduct[]): CatalogProduct | undefined => {
+  const [first, ...others] = mapped.filter(({ basePlanIdentifier }) => basePlanIdentifier !== null);
+  const grants = first?.grants.filter((grant) => others.every((other) => other.grants.includes(grant))) ?? [];
+  return first && grants.length > 0 ? { ...first, basePlanIdentifier: null, grants } : undefined;
+};
+
 export const catalogOf = (
   displayNames: ReadonlyMap<string, string>,
   products: readonly CatalogProduct[],
@@ -47,9 +61,11 @@ export const catalogOf = (
     displayNames,
     products,
     productOf: (store, { productIdentifier, basePlanIdentifier = null, purchaseOptionIdentifier = null }) => {
-      const mapped = named.get(nameOf(store, productIdentifier));
+      const mapped = named.get(nameOf(store, productIdentifier)) ?? [];
       return (
-        mapped?.find(isOf(basePlanIdentifier, purchaseOptionIdentifier)) ?? mapped?.find(isOf(null, null))
+        mapped.find(isOf(basePlanIdentifier, purchaseOptionIdentifier)) ??
+        mapped.find(isOf(null, null)) ??
+        (basePlanIdentifier === null ? ofAnyPlan(mapped) : undefined)
       );
     },
     sellsIn: (store) => stores.has(store),

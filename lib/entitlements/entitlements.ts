@@ -119,9 +119,15 @@ const isPeriodOver = ({ line, endsAt, cutAt, isCutInferred, renewal }: Period, n
   return isOver || isLongPast(endsAt, now);
 };
 
-/** Whether Google, or a one-time purchase's dates, call a line over. */
+/**
+ * Whether Google, or a one-time purchase's dates, call a line over. A pause ends by itself.
+ *
+ * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions#pauses
+ */
 const isLineOver = (line: Line, now: Instant): boolean =>
-  isRevoked(line) || line.standing === "expired" || isLongPast(line.endsAt ?? -Infinity, now);
+  isRevoked(line) ||
+  line.standing === "expired" ||
+  (line.standing !== "paused" && isLongPast(line.endsAt ?? -Infinity, now));
 
 /** Whether the upgrade that the last period's mark tells of is known, or over for certain. */
 const isUpgradeKnown = (periods: readonly Period[], now: Instant): boolean => {

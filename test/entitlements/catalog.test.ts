@@ -18,6 +18,20 @@ test("a product with a base plan wins over one for all", () => {
   expect(productOf("ios-store", any)).toBeUndefined();
 });
 
+test.each<[what: string, plans: readonly (readonly string[])[], grants: readonly string[] | undefined]>([
+  ["its only plan grants", [["premium", "maps"]], ["premium", "maps"]],
+  ["all its plans grant", [["premium", "maps"], ["premium"]], ["premium"]],
+  ["no plan, where they grant different things", [["premium"], ["maps"]], undefined],
+])("a subscription whose base plan Google does not name has what %s", (_, plans, grants) => {
+  const mapped = plans.map((granted, index) =>
+    aProduct({ store: "android-store", basePlanIdentifier: `p${index}`, grants: granted }),
+  );
+  const { productOf } = aCatalog(mapped);
+  const { productIdentifier } = aProduct();
+  expect(productOf("android-store", { productIdentifier })?.grants).toEqual(grants);
+  expect(productOf("android-store", { productIdentifier, basePlanIdentifier: "other" })).toBeUndefined();
+});
+
 test("a product with a purchase option of any name wins over the one without", () => {
   const any = aProduct({ store: "android-store", productIdentifier: "film" });
   for (const name of ["rent", "null"]) {

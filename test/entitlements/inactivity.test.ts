@@ -56,6 +56,7 @@ test.each<[rule: string, purchase: Purchase]>([
   ["runs", of(month)],
   ["was paid ahead", of(aPeriod("2", "monthly", 5, 35))],
   ["lasts for ever", of(aLine({ nature: "non_consumable", endsAt: null }))],
+  ["is paused, its paid time long over", google({ standing: "paused", endsAt: at(-60), willRenew: true })],
   ["runs, and is not mapped", of(aPeriod("2", "other", -10, 20))],
 ])("a customer is not inactive while a purchase %s", (_, purchase) => {
   expect(isInactiveAt(0, purchase)).toBe(false);

@@ -31,7 +31,11 @@ const PARTS = {
   },
   queues: {
     mutate: ["lib/queues/*.ts"],
-    tests: ["test/queues/*.test.ts"],
+    tests: [
+      "test/queues/*.test.ts",
+      "test/customers/asking/ask-due-*.test.ts",
+      "test/telling/{tell,held}*.test.ts",
+    ],
   },
 } as const;
 

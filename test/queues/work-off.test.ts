@@ -35,6 +35,11 @@ describe("a turn", () => {
     await queue.workOff();
     expect(queue.acted.at(-1)?.at).toBe(NOW + 2 * SECOND);
   });
+  test("takes no lease of an empty queue", async () => {
+    const queue = aQueue({});
+    queue.work.queue.take = () => Promise.reject(POISONED);
+    expect(await turnOf(queue.work, queue.run)(NOW + MINUTE)).toEqual({ state: "empty", oldest: null });
+  });
   test("begins no batch once its time is up", async () => {
     const queue = aQueue(due(7));
     expect(await queue.workOff(SECOND)).toEqual({ state: "waiting", done: 3, failed: 0 });
@@ -82,6 +87,16 @@ describe("an item that is busy", () => {
     expect(await queue.workOff()).toMatchObject({ state: "empty", done: 5 });
     expect(queue.clock.now()).toBeLessThan(NOW + SECOND);
     expect(queue.done).toEqual(["1", "2", "3", "0", "4"]);
+  });
+  test.each<[what: string, count: number, after: readonly number[]]>([
+    ["a tenth of a second later, where the whole batch was", 1, [0, 100]],
+    ["at once, where another was done", 2, [0, 0]],
+  ])("is tried again %s", async (_, count, after) => {
+    let tries = 0;
+    const answer = ({ key }: Item) => (key === "0" && (tries += 1) < 2 ? BUSY : DONE);
+    const queue = aQueue(due(count), { answer, atOnce: 2, pace: 0 });
+    await queue.workOff();
+    expect(queue.acted.flatMap(({ key, at }) => (key === "0" ? [at - NOW] : []))).toEqual(after);
   });
   test("all the time is left to another turn, where it is", async () => {
     const answer = ({ key }: Item) => (key === "0" ? BUSY : DONE);
