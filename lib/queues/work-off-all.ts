@@ -48,7 +48,6 @@ export const workOffAll = async (
   const ready = new Set(fromAnotherPlace([...first.keys()], MINUTE, now()));
   const working = new Map<string, Promise<void>>();
   const left = new Map<string, WorkedOff>();
-  let looks = 0;
 
   const turnOf = async (turn: Turn): Promise<WorkedOff> => {
     if (now() >= until) return WAITING;
@@ -58,12 +57,10 @@ export const workOffAll = async (
     });
   };
   const work = async (name: string, queue: Turn): Promise<void> => {
-    const before = looks;
     const outcome = await turnOf(queue);
     left.set(name, outcome);
     working.delete(name);
-    // What came to a slow one during its turn is not left, either.
-    if (outcome.state === "more" || (outcome.state === "empty" && looks > before)) ready.add(name);
+    if (outcome.state === "more") ready.add(name);
   };
   const begin = (name: string): void => {
     ready.delete(name);
@@ -71,9 +68,8 @@ export const workOffAll = async (
     if (queue !== undefined) working.set(name, work(name, queue));
   };
   const lookAgain = async (): Promise<void> => {
-    looks += 1;
     const more = await others?.().catch(onFailure);
-    for (const [name, queue] of more ?? []) if (!known.has(name)) known.set(name, queue);
+    for (const [name, queue] of more ?? []) known.set(name, queue);
     for (const name of known.keys())
       if (!working.has(name) && left.get(name)?.state !== "waiting") ready.add(name);
   };
