@@ -4,15 +4,7 @@ import { Loading, submitting, useCall, useLoaded, useRun } from "../parts/hooks.
 import { Identifier, spaced, Time, Value } from "../parts/text.tsx";
 import { accountAddress, go, type RouteTo } from "../route.ts";
 import { type Answer, call, post } from "../server.ts";
-import {
-  buyAndLink,
-  change,
-  changesOf,
-  needsProduct,
-  readClock,
-  type SoldPurchase,
-  soldPurchases,
-} from "./sandbox.ts";
+import { buyAndLink, change, needsProduct, readClock, type SoldPurchase, soldPurchases } from "./sandbox.ts";
 
 const PERIODS: readonly (readonly [duration: string, name: string])[] = [
   ["P1W", "a week"],
@@ -106,23 +98,25 @@ const Buy = ({
 const Sold = ({
   application,
   purchase,
+  changes,
   products,
   changed,
 }: {
   readonly application: string;
   readonly purchase: SoldPurchase;
+  /** What can happen to it, in words. */
+  readonly changes: Readonly<Record<string, string>>;
   /** Other products of its store. */
   readonly products: readonly string[];
   readonly changed: () => void;
 }) => {
-  const changes = changesOf(purchase.store);
   const listed = useId();
-  const [what, setWhat] = useState(changes[0]?.[0] ?? "");
+  const [what, setWhat] = useState(Object.keys(changes)[0] ?? "");
   const { run, isBusy, outcome } = useRun(changed);
   const submit = submitting((field) =>
     run(async () => {
       await change(purchase, what, field("product"));
-      return `Done: ${new Map(changes).get(what)} (${what}).`;
+      return `Done: ${changes[what]} (${what}).`;
     }),
   );
   const toAccount = async (): Promise<string> => {
@@ -144,7 +138,7 @@ const Sold = ({
           <label>
             What happens to it
             <select value={what} onChange={({ currentTarget }) => setWhat(currentTarget.value)}>
-              {changes.map(([one, words]) => (
+              {Object.entries(changes).map(([one, words]) => (
                 <option key={one} value={one}>
                   {words}
                 </option>
@@ -265,6 +259,7 @@ export const SandboxPage = ({
                         key={purchase.path}
                         application={sandbox.applicationIdentifier}
                         purchase={purchase}
+                        changes={sandbox.changes[purchase.store]}
                         products={read.products
                           .filter(({ store }) => store === purchase.store)
                           .map(({ productIdentifier }) => productIdentifier)}

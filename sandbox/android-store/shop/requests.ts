@@ -43,60 +43,39 @@ export type SandboxPurchase = z.input<typeof sandboxPurchase>;
 export type WantedPurchase = z.output<typeof sandboxPurchase>;
 
 /**
- * Changes of a purchase. A one-time purchase supports only `complete`, `decline`, `acknowledge`, `refund`, `revoke`,
+ * Changes of a purchase, in words. A one-time purchase supports only `complete`, `decline`, `acknowledge`, `refund`, `revoke`,
  * `refund-partly`, `refund-without-revocation`, `void-order`, `refund-review` and `consume`.
  */
-export const CHANGES = [
-  /** A pending purchase is paid. */
-  "complete",
-  /** A pending purchase is canceled. */
-  "decline",
-  /** The app acknowledges the purchase itself. */
-  "acknowledge",
-  /** The next period begins at the end of the current one, or now if that has passed. Ends a cancellation, pause or hold. */
-  "renew",
-  /** The user cancels the renewal; access lasts until the period ends. */
-  "cancel",
-  /** The user takes the cancellation back before the period ends. */
-  "restart",
-  /** Payments fail from the next renewal on: silent period, grace period, hold, the end. */
-  "fail-billing",
-  /** The failed payment succeeds, with the original billing date, or from now on after a hold. */
-  "recover",
-  /** A payment fails now; access continues for the given period. */
-  "grace",
-  /** A payment fails now; access ends until it succeeds. */
-  "hold",
-  /** Paused now, for the given period. */
-  "pause",
-  /** Paused at the end of the paid period, for the given period. */
-  "schedule-pause",
-  /** Ends a pause, or its schedule. */
-  "resume",
-  "expire",
-  /** The developer defers the renewal by the given period. */
-  "defer",
-  /** Another product or base plan replaces it, under a new token: now, or `deferred` to the end of the period. */
-  "replace",
-  "upgrade",
-  /** The next part of a prepaid plan, under a new token. */
-  "top-up",
-  /** An add-on is added now (`adds`), or removed at the end of the period (`removes`). */
-  "items-changed",
-  /** The purchase is refunded and revoked; access ends. */
-  "refund",
-  "revoke",
-  /** The given quantity is refunded and revoked; default: one. */
-  "refund-partly",
-  /** The latest order is refunded, and the purchase stays. Nobody is notified. */
-  "refund-without-revocation",
-  /** The latest order is charged back, and the purchase stays. */
-  "void-order",
-  /** The store asks the developer to review a chargeback. Nothing changes. */
-  "refund-review",
-  "consume",
-] as const;
-export type AndroidChange = (typeof CHANGES)[number];
+export const CHANGES = {
+  complete: "a pending purchase is paid",
+  decline: "a pending purchase is declined",
+  acknowledge: "the app acknowledges it itself",
+  renew:
+    "the next period is paid: it begins at the end of the current one, or now; ends a cancellation, pause or hold",
+  cancel: "the customer cancels the renewal; access lasts until the period ends",
+  restart: "the customer takes the cancellation back",
+  "fail-billing": "the next payment fails: silent period, grace period, hold, the end",
+  recover: "the failed payment succeeds: with the original billing date, or from now on after a hold",
+  grace: "a payment fails now: access goes on for the period (a month)",
+  hold: "a payment fails now: access ends until it is paid",
+  pause: "it is paused now, for the period (a month)",
+  "schedule-pause": "it is paused at the end of the paid period, for the period (a month)",
+  resume: "the pause, or its schedule, ends",
+  expire: "it ends now",
+  defer: "the developer defers the renewal by the period",
+  replace: "another product takes its place under a new token: now, or deferred to the end of the period",
+  upgrade: "another product takes its place, as an upgrade",
+  "top-up": "the next part of a prepaid plan is bought, under a new token",
+  "items-changed": "an add-on is added now (adds), or removed at the end of the period (removes)",
+  refund: "it is refunded and revoked; access ends",
+  revoke: "it is revoked and refunded; access ends",
+  "refund-partly": "the quantity (one) is refunded and revoked",
+  "refund-without-revocation": "the latest order is refunded, and access stays; nobody is notified",
+  "void-order": "the bank takes the latest payment back (chargeback), and access stays",
+  "refund-review": "the store asks for a review of a chargeback; nothing changes",
+  consume: "the app uses it up",
+} as const;
+export type AndroidChange = keyof typeof CHANGES;
 
 const changeDetails = z.object({
   /** Length of the paid period, pause, grace period or deferral; default: the subscription's own period, for grace and pause one month. */
@@ -120,5 +99,7 @@ const changeDetails = z.object({
 export type ChangeDetails = Readonly<z.output<typeof changeDetails>>;
 
 /** The body of `POST /purchases/{purchaseToken}`. */
-export const androidChange = changeDetails.extend({ change: z.enum(CHANGES) });
+export const androidChange = changeDetails.extend({
+  change: z.enum(Object.keys(CHANGES) as AndroidChange[]),
+});
 export type RequestedAndroidChange = z.input<typeof androidChange>;

@@ -61,27 +61,18 @@ const of = <Name extends string, Fields extends z.ZodRawShape>(name: Name, field
   z.strictObject({ change: z.literal(name), ...fields });
 
 export const changeSchema = z.discriminatedUnion("change", [
-  /** The next period is charged now, and begins when the current one ends. In a billing retry: `recover`. */
   of("renew", {}),
-  /** The store charges the next period a day before it begins, or now if that is nearer. */
   of("renew-ahead", {}),
-  /** The customer turns off the renewal; access lasts until the period ends. */
   of("cancel", {}),
-  /** The customer turns the renewal on again. */
   of("resume", {}),
-  /** The next charge fails: a grace period where the product has one, and retries for 60 days after the period's end. */
   of("fail-billing", {}),
-  /** The charge succeeds after it failed: in a grace period the cadence stays, later a new period begins now. */
   of("recover", {}),
-  /** The subscription ends now. Apple never shortens a period: this simulates the time until its end. */
   of("expire", {
     /** Unset: `voluntary`, or `billing-retry` where a charge failed. */
     reason: z.literal(Object.keys(INTENTS) as (keyof typeof INTENTS)[]).optional(),
   }),
-  /** The customer buys an ended subscription again: the same lineage. */
   of("resubscribe", { ...product, productIdentifier: text.optional() }),
   of("refund", refund),
-  /** Partial refund: of some units of a quantity, or of a percentage. Each gives the total refunded so far. */
   of("refund-partly", {
     ...refund,
     refundedQuantity: z.int().positive().optional(),
@@ -89,23 +80,15 @@ export const changeSchema = z.discriminatedUnion("change", [
   }),
   of("reverse-refund", about),
   of("consumption-request", { ...about, reason: z.enum(CONSUMPTION_REQUEST_REASONS).default("OTHER") }),
-  /** Another product begins now, and a period with it. */
   of("upgrade", product),
-  /** Another product begins with the next period; choosing the current product cancels a planned change. */
   of("downgrade", product),
-  /** The customer is asked to agree to a higher price, or agrees. Pending at the period's end, the subscription ends. */
   of("price-increase", { consent: z.enum(["pending", "agreed"]).default("pending") }),
-  /** The current period ends later. */
   of("extend", { /** Unset: a week. */ period: period.optional() }),
-  /** A family member gets a lineage of its own. */
   of("share-with-family", {
     /** The member; unset: a new person. */ appTransactionIdentifier: text.optional(),
   }),
-  /** Ends the sharing: on a member's lineage with that member, on the purchaser's with all. */
   of("unshare", {}),
-  /** A device makes another transaction id of the latest purchase. */
   of("restore", {}),
-  /** A parent withdraws the consent to the app. */
   of("rescind-consent", {}),
 ]);
 
@@ -113,3 +96,28 @@ export type RequestedChange = z.input<typeof changeSchema>;
 export type IosChange = z.output<typeof changeSchema>;
 export type ChangeName = IosChange["change"];
 export type ChangesByName = { readonly [Change in IosChange as Change["change"]]: Change };
+
+/** What happens to a purchase at each change, in words. */
+export const CHANGES: Readonly<Record<ChangeName, string>> = {
+  renew: "the next period is charged now, and begins when the current one ends; in a billing retry: recover",
+  "renew-ahead": "the next period is charged a day before it begins, or now if that is nearer",
+  cancel: "the customer cancels the renewal; access lasts until the period ends",
+  resume: "the customer takes the cancellation back",
+  "fail-billing": "the next payment fails: a grace period where the product has one, and retries for 60 days",
+  recover: "the failed payment succeeds: in a grace period the cadence stays, later a new period begins now",
+  expire: "it ends now, as if the time until its end had passed: Apple never shortens a period",
+  resubscribe: "the customer buys it again after its end: the same lineage",
+  refund: "it is refunded, and access ends",
+  "refund-partly": "some of a quantity, or a percentage, is refunded: the total so far",
+  "reverse-refund": "the refund is taken back",
+  "consumption-request": "the customer asks for a refund",
+  upgrade: "another product begins now, and a period with it",
+  downgrade: "another product begins with the next period; the current one cancels a planned change",
+  "price-increase":
+    "the customer is asked to agree to a higher price, or agrees; pending at the end, it ends",
+  extend: "the current period is made longer (a week)",
+  "share-with-family": "it is shared with a family member, who gets a lineage of their own",
+  unshare: "the sharing ends: on a member's lineage with that member, on the purchaser's with all",
+  restore: "another device restores it, under another transaction id",
+  "rescind-consent": "a parent withdraws the consent to the app",
+};

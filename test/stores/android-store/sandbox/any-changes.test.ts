@@ -1,5 +1,9 @@
 import fc from "fast-check";
-import { type SandboxPurchase, CHANGES } from "../../../../sandbox/android-store/shop/requests.ts";
+import {
+  type AndroidChange,
+  type SandboxPurchase,
+  CHANGES,
+} from "../../../../sandbox/android-store/shop/requests.ts";
 import { ImpossibleChange } from "../../../../sandbox/routes.ts";
 import { createAndroidPublisherSandbox } from "../../../../sandbox/android-store/publisher.ts";
 import type { StoredPurchase, SubscriptionLine } from "../../../../sandbox/android-store/shop/purchases.ts";
@@ -43,7 +47,7 @@ const step = fc.oneof(
     of: fc.nat(),
     change: fc.record(
       {
-        change: fc.constantFrom(...CHANGES),
+        change: fc.constantFrom(...(Object.keys(CHANGES) as AndroidChange[])),
         period: duration,
         quantity: fc.integer({ min: 1, max: 2 }),
         productIdentifier: fc.constantFrom("premium", "pro"),
