@@ -33,8 +33,6 @@ interface GatewayErrorOptions {
   readonly context?: Readonly<Record<string, string>>;
   /** Why, for the request's line; unset: the type says it. */
   readonly because?: string;
-  /** Invocation that decided it, and may have logged why. */
-  readonly invocation?: string;
 }
 
 /** An error that API Gateway answers itself. */

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import * as z from "zod";
 import { createLoadingCache } from "../../lib/loading-cache.ts";
@@ -6,6 +5,7 @@ import type { MovedClock } from "../clock/moved-clock.ts";
 import { functionIdIn, type Assembly } from "../lambda/assembly.ts";
 import type { functionsOf } from "../lambda/functions.ts";
 import { GatewayError } from "./answer.ts";
+import { becauseIn } from "./request-log.ts";
 
 const statement = z.strictObject({
   Effect: z.enum(["Allow", "Deny"]),
@@ -67,13 +67,16 @@ export const authorizerOf = (
   const authorizer = functions.find(functionIdIn(properties.AuthorizerUri));
 
   const ask = async ({ token, methodArn }: { readonly token: string; readonly methodArn: string }) => {
-    const requestId = randomUUID();
+    let because: string | undefined;
     const event = { type: "TOKEN", authorizationToken: token, methodArn };
-    const invocation = await authorizer.invoke(event, { requestId });
+    const invocation = await authorizer.invoke(event, { onLine: (text) => (because = becauseIn(text)) });
     if (invocation.status !== "succeeded") {
       // The message by which an authorizer refuses a token.
       const isRefusal = invocation.status === "failed" && invocation.errorMessage === "Unauthorized";
-      throw new GatewayError(isRefusal ? "UNAUTHORIZED" : "AUTHORIZER_FAILURE", { invocation: requestId });
+      throw new GatewayError(
+        isRefusal ? "UNAUTHORIZED" : "AUTHORIZER_FAILURE",
+        because === undefined ? {} : { because },
+      );
     }
     const parsed = authorizerResult.safeParse(invocation.payload);
     if (!parsed.success) throw new GatewayError("AUTHORIZER_CONFIGURATION_ERROR", { cause: parsed.error });

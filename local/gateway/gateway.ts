@@ -7,7 +7,7 @@ import { ACCOUNT } from "../lambda/assembly.ts";
 import { functionsOf, type FunctionsOptions, type InvocationResult } from "../lambda/functions.ts";
 import { compressed, GatewayError, gatewayResponsesOf, readBody, type GatewayAnswer } from "./answer.ts";
 import { authorizerOf } from "./authorizer.ts";
-import { createRequestLog } from "./request-log.ts";
+import { functionLineIn, requestText, type FunctionLine } from "./request-log.ts";
 import { findRoute, proxyEvent, routesOf, type Exchange } from "./request.ts";
 
 interface GatewayOptions extends FunctionsOptions {
@@ -61,14 +61,7 @@ export const createGateway = (options: GatewayOptions) => {
   const { assembly, clock = createMovedClock(), onRequest = () => undefined } = options;
   const { MinimumCompressionSize } = assembly.onlyResource("AWS::ApiGateway::RestApi", restApi);
   const { StageName } = assembly.onlyResource("AWS::ApiGateway::Stage", stage);
-  const requests = createRequestLog(onRequest);
-  // Lines about failures are on standard error.
-  const streams: FunctionsOptions = {
-    ...options,
-    log: requests.alsoTo(options.log),
-    output: requests.alsoTo(options.output),
-  };
-  let functions = functionsOf(streams, clock);
+  let functions = functionsOf(options, clock);
   let authorize = authorizerOf(assembly, functions, clock);
   const respondTo = gatewayResponsesOf(assembly);
   const routes = routesOf(assembly);
@@ -78,13 +71,17 @@ export const createGateway = (options: GatewayOptions) => {
     return authorize(headers, `arn:aws:execute-api:${options.region}:${ACCOUNT}:${resource}`);
   };
 
-  const answer = async (request: IncomingMessage, exchange: Exchange): Promise<GatewayAnswer> => {
+  const answer = async (
+    request: IncomingMessage,
+    exchange: Exchange,
+    onLine: (text: string) => void,
+  ): Promise<GatewayAnswer> => {
     const match = findRoute(routes, exchange.method, exchange.path);
     if (!match) throw new GatewayError("MISSING_AUTHENTICATION_TOKEN");
     const authorizer = match.route.isAuthorized ? await authorized(request.headers, exchange) : null;
     const body = await readBody(request);
     const event = proxyEvent(exchange, match, authorizer, body);
-    const invocation = functions.find(match.route.functionId).invoke(event);
+    const invocation = functions.find(match.route.functionId).invoke(event, { onLine });
     // The function keeps running.
     const limit = AbortSignal.timeout(match.route.integrationTimeoutMilliseconds);
     const result = await within(limit, invocation).catch((cause: unknown) => {
@@ -101,15 +98,17 @@ export const createGateway = (options: GatewayOptions) => {
       const began = performance.now();
       const exchange = exchangeOf(request, new Date(clock.now()), StageName);
       const { requestId, extendedRequestId, method, path } = exchange;
+      let line: FunctionLine | null = null;
       let error: GatewayError | null = null;
-      const answered = await answer(request, exchange).catch((thrown: unknown) => {
+      const onLine = (text: string): void => void (line = functionLineIn(text) ?? line);
+      const answered = await answer(request, exchange, onLine).catch((thrown: unknown) => {
         error = thrown instanceof GatewayError ? thrown : new GatewayError("DEFAULT_5XX", { cause: thrown });
         const refusal = respondTo(error);
         if (error.cause !== undefined && refusal.status >= 500) options.log(String(error.cause));
         return refusal;
       });
       const milliseconds = performance.now() - began;
-      requests.answered({ method, path, milliseconds, requestId, error, answered });
+      onRequest(requestText({ method, path, milliseconds, error, answered, line }));
       const { status, headers, body } = await compressed(
         answered,
         request.headers["accept-encoding"],
@@ -130,14 +129,11 @@ export const createGateway = (options: GatewayOptions) => {
     /** Replaces all environments and forgets the cached policies. Running invocations are ended. */
     renew: async (): Promise<void> => {
       const before = functions;
-      functions = functionsOf(streams, clock);
+      functions = functionsOf(options, clock);
       authorize = authorizerOf(assembly, functions, clock);
       await before.stop();
     },
     /** Stops the functions' environments. */
-    stop: async (): Promise<void> => {
-      await functions.stop();
-      requests.end();
-    },
+    stop: async (): Promise<void> => functions.stop(),
   };
 };

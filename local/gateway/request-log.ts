@@ -6,17 +6,17 @@ export interface AnsweredRequest {
   readonly method: string;
   readonly path: string;
   readonly milliseconds: number;
-  readonly requestId: string;
   /** The gateway's own refusal; null: a function has answered. */
   readonly error: GatewayError | null;
   readonly answered: GatewayAnswer;
+  /** The answering function's line; null: there is none. */
+  readonly line: FunctionLine | null;
 }
 
-/** A function's log line, as far as it gives reasons. Other lines have no outcome. */
+/** A function's log line, as far as it gives reasons. Metrics have no message. */
 const functionLine = z.object({
   outcome: z.string(),
-  requestId: z.string().optional(),
-  invocation: z.string().optional(),
+  message: z.string(),
   because: z.string().optional(),
   refusedBecause: z.string().optional(),
   storeStatus: z.number().optional(),
@@ -33,7 +33,11 @@ const functionLine = z.object({
     )
     .optional(),
 });
-type FunctionLine = z.infer<typeof functionLine>;
+export type FunctionLine = z.infer<typeof functionLine>;
+
+/** The line that gives reasons; null: the text is another one. */
+export const functionLineIn = (text: string): FunctionLine | null =>
+  functionLine.safeParse(parseJson(text.slice(text.indexOf("{")))).data ?? null;
 
 const refusalBody = z.object({
   error: z.string(),
@@ -49,6 +53,12 @@ const BECAUSE: Readonly<Record<string, string>> = {
   revoked: "the API key is revoked",
   unmapped: "the catalog does not map it",
   "no-access-duration": "it is rented, and its product has no accessDuration",
+};
+
+/** Why an authorizer refuses a key, from what it writes; undefined: the text does not say. */
+export const becauseIn = (text: string): string | undefined => {
+  const because = functionLineIn(text)?.because;
+  return because && (BECAUSE[because] ?? because);
 };
 
 const nothingText = ({ grantsNothing = [] }: FunctionLine): readonly string[] =>
@@ -92,8 +102,8 @@ const reasonText = (
 };
 
 /** `POST /v1/customers/ios-store/link 400 12 ms INVALID_APP_TRANSACTION: the app's Apple ID is 12, the manifest says 34`. */
-const requestText = (request: AnsweredRequest, line: FunctionLine | null): string => {
-  const { method, path, milliseconds, error, answered } = request;
+export const requestText = (request: AnsweredRequest): string => {
+  const { method, path, milliseconds, error, answered, line } = request;
   const { status, body } = answered;
   const refused = status < 400 ? undefined : refusalBody.safeParse(parseJson(body.toString("utf8"))).data;
   return [
@@ -101,57 +111,4 @@ const requestText = (request: AnsweredRequest, line: FunctionLine | null): strin
     refused === undefined ? "" : ` ${refused.error}: ${reasonText(line, error, refused)}`,
     ...(line === null ? [] : nothingText(line)).map((text) => `; ${text}`),
   ].join("");
-};
-
-/** Longest wait for a function's line, which may come long after its answer on a busy machine. */
-const LINE_COMES_WITHIN_MILLISECONDS = 2000;
-/** Lines kept for pending answers. */
-const MOST_LINES = 1000;
-
-/** Writes one readable line for each request, from the gateway's answer and its function's log. */
-export const createRequestLog = (write: (text: string) => void) => {
-  const lines = new Map<string, FunctionLine>();
-  const waiting = new Map<string, (line: FunctionLine | null) => void>();
-
-  const take = (text: string): void => {
-    const { data: line } = functionLine.safeParse(parseJson(text.slice(text.indexOf("{"))));
-    const id = line?.requestId ?? line?.invocation;
-    // An allowed request is reported by the endpoint's own line.
-    if (line === undefined || id === undefined || line.outcome === "ALLOWED") return;
-    const settle = waiting.get(id);
-    if (settle !== undefined) return settle(line);
-    const [oldest] = lines.keys();
-    if (lines.size >= MOST_LINES && oldest !== undefined) lines.delete(oldest);
-    lines.set(id, line);
-  };
-
-  return {
-    /** A receiver of the functions' lines, which passes them on. */
-    alsoTo:
-      (next: (line: string) => void = () => undefined) =>
-      (line: string): void => {
-        if (line.includes('"outcome"')) take(line);
-        next(line);
-      },
-    answered: (request: AnsweredRequest): void => {
-      // A refusal of the gateway's own has none.
-      const id = request.error === null ? request.requestId : request.error.options.invocation;
-      const known = lines.get(id ?? "");
-      if (known !== undefined || id === undefined) {
-        lines.delete(id ?? "");
-        return write(requestText(request, known ?? null));
-      }
-      const settle = (line: FunctionLine | null): void => {
-        clearTimeout(timer);
-        waiting.delete(id);
-        write(requestText(request, line));
-      };
-      const timer = setTimeout(settle, LINE_COMES_WITHIN_MILLISECONDS, null).unref();
-      waiting.set(id, settle);
-    },
-    /** Writes the requests that still wait; the functions have stopped. */
-    end: (): void => {
-      for (const settle of waiting.values()) settle(null);
-    },
-  };
 };

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { createInterface } from "node:readline";
 import { Worker } from "node:worker_threads";
 import { Semaphore } from "async-mutex";
 import * as z from "zod";
 import type { MovedClock } from "../clock/moved-clock.ts";
 import { LocalError } from "../server.ts";
 import { ACCOUNT, type Assembly } from "./assembly.ts";
-import type { EnvironmentData, FailedOutcome, Invocation, Outcome } from "./worker.ts";
+import type { EnvironmentData, FailedOutcome, Invocation, Outcome, Written } from "./worker.ts";
 
 interface FunctionDefinition extends EnvironmentData {
   /** In milliseconds. */
@@ -50,6 +49,7 @@ class Environment {
   readonly #timeout: number;
   readonly #started = Promise.withResolvers<void>();
   #finish: ((outcome: Outcome) => void) | null = null;
+  #onLine: ((line: string) => void) | undefined;
   ended = false;
 
   constructor(definition: FunctionDefinition, { log, output }: FunctionStreams) {
@@ -63,11 +63,12 @@ class Environment {
       stdout: true,
       stderr: true,
     });
-    createInterface({ input: this.#worker.stderr }).on("line", log);
-    createInterface({ input: this.#worker.stdout }).on("line", output);
-    this.#worker.on("message", (message: Outcome | "started") => {
+    this.#worker.on("message", (message: Outcome | Written | "started") => {
       if (message === "started") this.#started.resolve();
-      else if (message.status === "failed" && message.environmentFailed) this.#end(message);
+      else if ("line" in message) {
+        (message.to === "stderr" ? log : output)(message.line);
+        this.#onLine?.(message.line);
+      } else if (message.status === "failed" && message.environmentFailed) this.#end(message);
       else this.#settle(message);
     });
     this.#worker.on("error", (error) => {
@@ -83,7 +84,8 @@ class Environment {
     return !this.ended && this.#finish === null;
   }
 
-  async invoke(requestId: string, event: string): Promise<Outcome> {
+  async invoke(event: string, onLine?: (line: string) => void): Promise<Outcome> {
+    this.#onLine = onLine;
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.#finish = resolve;
     // As in Lambda, initialization does not count towards the timeout.
@@ -94,7 +96,11 @@ class Environment {
       this.#end(failed("Sandbox.Timedout", `Task timed out after ${seconds} seconds`));
     }, this.#timeout);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-    this.#worker.postMessage({ requestId, event, deadline: Date.now() + this.#timeout } satisfies Invocation);
+    this.#worker.postMessage({
+      requestId: randomUUID(),
+      event,
+      deadline: Date.now() + this.#timeout,
+    } satisfies Invocation);
     return promise.finally(() => clearTimeout(timer));
   }
 
@@ -135,21 +141,21 @@ export class FunctionPool {
 
   /**
    * @param options.logsFailure whether the reason of a failure is logged; default: true
-   * @param options.requestId of the invocation; unset: a new one
+   * @param options.onLine receives what the invocation writes, all of it before its result
    */
   async invoke(
     event: unknown,
     {
       logsFailure = true,
-      requestId = randomUUID(),
-    }: { readonly logsFailure?: boolean; readonly requestId?: string } = {},
+      onLine,
+    }: { readonly logsFailure?: boolean; readonly onLine?: (line: string) => void } = {},
   ): Promise<InvocationResult> {
     const json = JSON.stringify(event);
     if (Buffer.byteLength(json) > LARGEST_EVENT) return { status: "event-too-large" };
     const outcome = await this.#turns.runExclusive(async () =>
       this.#stopped
         ? failed("Sandbox.Stopped", "The local run is stopping.")
-        : this.#idleEnvironment().invoke(requestId, json),
+        : this.#idleEnvironment().invoke(json, onLine),
     );
     if (outcome.status === "failed") {
       if (logsFailure) this.#log(outcome);

@@ -33,6 +33,12 @@ export interface FailedOutcome {
 
 export type Outcome = { readonly status: "succeeded"; readonly payload: string } | FailedOutcome;
 
+/** A line that the function writes, before its outcome. */
+export interface Written {
+  readonly to: "stdout" | "stderr";
+  readonly line: string;
+}
+
 type Handler = (event: unknown, context: unknown) => unknown;
 
 const loadHandler = async ({ codeFolder, handler }: EnvironmentData): Promise<Handler> => {
@@ -54,6 +60,12 @@ const failure = (error: unknown, environmentFailed: boolean): Outcome => ({
 
 /** Serves invocations as Lambda's runtime does. The pool sends one at a time. */
 const serve = (port: NonNullable<typeof parentPort>, data: EnvironmentData): void => {
+  // The streams of a thread arrive at any time; a message arrives before those that follow it.
+  for (const to of ["stdout", "stderr"] as const)
+    process[to].write = (text: string | Uint8Array) => {
+      for (const line of String(text).trimEnd().split("\n")) port.postMessage({ to, line } satisfies Written);
+      return true;
+    };
   const realNow = Date.now;
   replaceDate((now) => now() + offsetIn(data.clock));
   const loading = loadHandler(data);
