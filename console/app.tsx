@@ -5,6 +5,7 @@ import { ApplicationPage } from "./pages/application-page.tsx";
 import { CustomerPage } from "./pages/customer-page.tsx";
 import { ImportPage } from "./pages/import-page.tsx";
 import { SandboxPage } from "./pages/sandbox-page.tsx";
+import { Commands } from "./parts/acts.tsx";
 import { Loading, useCall } from "./parts/hooks.tsx";
 import { Value } from "./parts/text.tsx";
 import { addressOf, type Route, useRoute } from "./route.ts";
@@ -175,7 +176,9 @@ const App = () => {
               <Navigation route={route} start={start} />
             </header>
             <main class="container" ref={main} tabIndex={-1}>
-              <Page route={route} start={start} />
+              <Commands value={start.acts}>
+                <Page route={route} start={start} />
+              </Commands>
             </main>
           </>
         )}

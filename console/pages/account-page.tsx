@@ -1,4 +1,4 @@
-import { accountOffers, Acts, customerOffers } from "../parts/acts.tsx";
+import { Acts, OF_CUSTOMER } from "../parts/acts.tsx";
 import { Entitlements, GrantsNothing, LastChange } from "../parts/entitlements.tsx";
 import { Loading, useCall } from "../parts/hooks.tsx";
 import { Picture } from "../parts/picture.tsx";
@@ -76,7 +76,7 @@ const CustomerSection = ({
         <Time at={customer.createdAt} />.
         {customer.aliases.length > 0 && ` Merged from ${customer.aliases.join(", ")}.`}
       </p>
-      <Acts offers={customerOffers(application, customerIdentifier)} changed={changed} />
+      <Acts commands={OF_CUSTOMER} given={{ application, customer: customerIdentifier }} changed={changed} />
       {customer.purchases.map((purchase) => (
         <PurchaseDetails
           key={`${purchase.store} ${purchase.environment} ${purchase.key}`}
@@ -178,7 +178,8 @@ export const AccountPage = ({
             <h2>What operators changed</h2>
             <AuditTable entries={read.audit} />
             <Acts
-              offers={accountOffers(read.applicationIdentifier, read.applicationAccountIdentifier)}
+              commands={["account unlink", "account erase"]}
+              given={{ application: read.applicationIdentifier, account, assertedBy: "client" }}
               changed={loaded.again}
             />
           </>

@@ -1,4 +1,4 @@
-import { Acts, applicationOffers, destinationOffers, keyOffer } from "../parts/acts.tsx";
+import { Acts } from "../parts/acts.tsx";
 import { Loading, useCall } from "../parts/hooks.tsx";
 import { Search } from "../parts/search.tsx";
 import { AuditTable, counted, Identifier, Sentences, spaced, Table, Time, Value } from "../parts/text.tsx";
@@ -68,6 +68,9 @@ const Stores = ({ application }: { readonly application: Application }) => (
   </>
 );
 
+const OF_APPLICATION = ["credential issue", "application refresh", "application retell"] as const;
+const OF_DESTINATION = ["destination resume", "destination resend"] as const;
+
 interface ChangeablePart {
   readonly application: Application;
   readonly changed: () => void;
@@ -89,12 +92,17 @@ const Keys = ({ application, changed }: ChangeablePart) => (
         <Time at={key.expiresAt} none="never" />,
       ])}
     />
-    <Acts
-      offers={application.credentials
-        .filter(({ state }) => state === "valid")
-        .map(({ keyIdentifier }) => keyOffer(application.identifier, keyIdentifier))}
-      changed={changed}
-    />
+    {application.credentials
+      .filter(({ state }) => state === "valid")
+      .map(({ keyIdentifier }) => (
+        <Acts
+          key={keyIdentifier}
+          commands={["credential revoke"]}
+          given={{ application: application.identifier, keyIdentifier }}
+          named={keyIdentifier}
+          changed={changed}
+        />
+      ))}
   </>
 );
 
@@ -116,10 +124,15 @@ const Destinations = ({ application, changed }: ChangeablePart) => (
         <Time at={destination.waiting.since} />,
       ])}
     />
-    <Acts
-      offers={application.destinations.flatMap((one) => destinationOffers(application.identifier, one))}
-      changed={changed}
-    />
+    {application.destinations.map(({ name, kind }) => (
+      <Acts
+        key={name}
+        commands={[...OF_DESTINATION, ...(kind === "webhook" ? (["destination rotate"] as const) : [])]}
+        given={{ application: application.identifier, name }}
+        named={name}
+        changed={changed}
+      />
+    ))}
   </>
 );
 
@@ -148,7 +161,7 @@ export const ApplicationPage = ({ application }: RouteTo<"application">) => {
           <h2>Destinations</h2>
           <Destinations application={read} changed={loaded.again} />
           <h2>What can be done</h2>
-          <Acts offers={applicationOffers(read)} changed={loaded.again} />
+          <Acts commands={OF_APPLICATION} given={{ application }} changed={loaded.again} />
           <h2>What was changed</h2>
           {read.auditEntries > read.audit.length && (
             <p>

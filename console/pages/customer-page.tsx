@@ -1,4 +1,4 @@
-import { Acts, customerOffers } from "../parts/acts.tsx";
+import { Acts, OF_CUSTOMER } from "../parts/acts.tsx";
 import { Loading, useCall } from "../parts/hooks.tsx";
 import { Search } from "../parts/search.tsx";
 import { AccountLink, asserterText, Identifier, Table, Time } from "../parts/text.tsx";
@@ -49,7 +49,7 @@ export const CustomerPage = ({ application, customer }: RouteTo<"customer">) => 
                 <Time at={verifiedAt} none="only named by another" />,
               ])}
             />
-            <Acts offers={customerOffers(application, customer)} changed={loaded.again} />
+            <Acts commands={OF_CUSTOMER} given={{ application, customer }} changed={loaded.again} />
           </>
         )}
       </Loading>

@@ -1,34 +1,32 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { createContext } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import type { ActRequest } from "../../operator/console/calls.ts";
 import { type Answer, callWithWarnings, sentenceOf } from "../server.ts";
 import { submitting } from "./hooks.tsx";
-import { Problem, Sentence } from "./text.tsx";
+import { Problem, Sentence, spaced } from "./text.tsx";
 
 type Act = ActRequest["act"];
 
-/** An argument or option, by its name, that the page does not know. */
-interface Field {
-  readonly name: string;
-  readonly label: string;
-  readonly required?: true;
-  readonly placeholder?: string;
-  readonly defaultValue?: string;
-}
+/** The operator's commands, as the server describes them. */
+export const Commands = createContext<Answer<"start">["acts"]>([]);
 
-interface Offer {
-  readonly label: string;
-  readonly about: string;
-  readonly fields?: readonly Field[];
-  readonly act: Act;
-  /** Whether it takes something away: it needs a reason, and the command asks before. */
-  readonly takesAway?: true;
-}
-
-/** Fields with several values, separated by spaces. */
-const LISTS: ReadonlySet<string> = new Set(["scope"]);
-
-const REASON: Field = { name: "reason", label: "Reason, for the audit", required: true };
-const BY: Field = { name: "by", label: "Who, for the audit", placeholder: "your user name" };
+/** A command about what the page shows: the fields are its options, but for those that are given. */
+const offerOf = (
+  { name, about, fields }: Answer<"start">["acts"][number],
+  given: Readonly<Record<string, string>>,
+  named: string,
+) => {
+  const [group = "", verb = ""] = name.split(" ");
+  return {
+    label: spaced(verb.charAt(0).toUpperCase() + verb.slice(1), "the", group, named),
+    about,
+    fields: fields.filter((field) => !(field.name in given)),
+    act: { act: name, ...given },
+    /** It needs a reason, and asks before. */
+    takesAway: fields.some((field) => field.name === "reason"),
+  };
+};
+type Offer = ReturnType<typeof offerOf>;
 
 type Step =
   | { readonly at: "filling"; readonly error: string | null }
@@ -38,7 +36,7 @@ type Step =
 const LEAVE = { filling: "Cancel", asked: "No, change nothing", done: "Close" } as const;
 
 /** Steps of an act: it is filled in, asked about as on the command line, and done. */
-const useAct = (offer: Offer, fields: readonly Field[]) => {
+const useAct = ({ act: given, fields }: Offer) => {
   const [step, setStep] = useState<Step>({ at: "filling", error: null });
   const [isBusy, setBusy] = useState(false);
   const run = async (act: Act, confirmed?: string): Promise<void> => {
@@ -62,11 +60,11 @@ const useAct = (offer: Offer, fields: readonly Field[]) => {
   const submit = submitting((field) => {
     if (step.at === "asked") return void run(step.act, step.question);
     // An empty field is left out.
-    const filledIn = fields.flatMap(({ name }) => {
+    const filledIn = fields.flatMap(({ name, isList }) => {
       const text = field(name);
-      return text === "" ? [] : [[name, LISTS.has(name) ? text.split(/[\s,]+/).filter(Boolean) : text]];
+      return text === "" ? [] : [[name, isList ? text.split(/[\s,]+/).filter(Boolean) : text]];
     });
-    return void run({ ...offer.act, ...Object.fromEntries(filledIn) });
+    return void run({ ...given, ...Object.fromEntries(filledIn) });
   });
   return { step, isBusy, submit };
 };
@@ -78,8 +76,7 @@ const ActDialog = ({
   readonly offer: Offer;
   readonly close: (wasDone: boolean) => void;
 }) => {
-  const fields = [...(offer.fields ?? []), ...(offer.takesAway ? [REASON] : []), BY];
-  const { step, isBusy, submit } = useAct(offer, fields);
+  const { step, isBusy, submit } = useAct(offer);
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   const goOn = step.at === "asked" ? "Yes, do it" : offer.takesAway ? "Show what it does" : offer.label;
@@ -92,10 +89,10 @@ const ActDialog = ({
             <>
               <p>{offer.about}</p>
               {step.error !== null && <Problem>{step.error}</Problem>}
-              {fields.map(({ label, ...input }) => (
-                <label key={input.name}>
+              {offer.fields.map(({ name, label, isRequired }) => (
+                <label key={name}>
                   {label}
-                  <input {...input} autoComplete="off" />
+                  <input name={name} required={isRequired} autoComplete="off" />
                 </label>
               ))}
             </>
@@ -127,17 +124,25 @@ const ActDialog = ({
   );
 };
 
+/** Buttons for commands. @param given their arguments and options that the page knows; `named`: what tells two alike apart */
 export const Acts = ({
-  offers,
+  commands,
+  given,
+  named = "",
   changed,
 }: {
-  readonly offers: readonly Offer[];
+  readonly commands: readonly Act["act"][];
+  readonly given: Readonly<Record<string, string>>;
+  readonly named?: string;
   readonly changed: () => void;
 }) => {
+  const offers = useContext(Commands)
+    .filter(({ name }) => commands.includes(name))
+    .map((command) => offerOf(command, given, named));
   const [offered, setOffered] = useState<Offer | null>(null);
   // A dialog tells that it was closed a moment after it is gone: the next one may be open by then.
   const close = (closed: Offer, wasDone: boolean): void => {
-    setOffered((current) => (current === closed ? null : current));
+    setOffered((current) => (current?.label === closed.label ? null : current));
     if (wasDone) changed();
   };
   return (
@@ -161,110 +166,4 @@ export const Acts = ({
   );
 };
 
-export const customerOffers = (application: string, customer: string): readonly Offer[] => {
-  const of = { application, customer };
-  return [
-    {
-      label: "Ask the stores now",
-      about: "Queues every purchase of the customer; the next run of the schedules asks about them.",
-      act: { act: "customer refresh", ...of },
-    },
-    {
-      label: "Unlink",
-      about: "Takes the customer and its purchases away from its account.",
-      takesAway: true,
-      act: { act: "customer unlink", ...of },
-    },
-    {
-      label: "Move to another account",
-      about: "Links the customer to another account, in one step.",
-      fields: [{ name: "to", label: "Account to move it to", required: true }],
-      takesAway: true,
-      act: { act: "customer unlink", ...of },
-    },
-    {
-      label: "Erase the customer",
-      about: "Erases the customer with all purchases.",
-      takesAway: true,
-      act: { act: "customer erase", ...of },
-    },
-  ];
-};
-
-export const accountOffers = (application: string, account: string): readonly Offer[] => [
-  {
-    label: "Unlink what only clients claimed",
-    about: "Unlinks the customers that no API key has linked.",
-    takesAway: true,
-    act: { act: "account unlink", application, account, assertedBy: "client" },
-  },
-  {
-    label: "Erase the account",
-    about: "Erases every customer of the account, with all purchases.",
-    takesAway: true,
-    act: { act: "account erase", application, account },
-  },
-];
-
-export const applicationOffers = ({
-  identifier: application,
-  scopes,
-}: Answer<"application">): readonly Offer[] => [
-  {
-    label: "Issue an API key",
-    about: "Makes an API key. It is shown once, here.",
-    fields: [
-      {
-        name: "scope",
-        label: "Scopes, separated by spaces",
-        required: true,
-        defaultValue: scopes.join(" "),
-      },
-      { name: "expires", label: "Expires: a time, or a duration such as P90D", placeholder: "never" },
-      { name: "label", label: "Label" },
-    ],
-    act: { act: "credential issue", application },
-  },
-  {
-    label: "Ask the stores about everything",
-    about: "Queues every purchase of every customer. The schedules work them off, at the stores' pace.",
-    act: { act: "application refresh", application },
-  },
-  {
-    label: "Deliver every account's changes now",
-    about: "Queues every account: what a changed catalog has changed is delivered.",
-    act: { act: "application retell", application },
-  },
-];
-
-export const keyOffer = (application: string, keyIdentifier: string): Offer => ({
-  label: `Revoke ${keyIdentifier}`,
-  about: `Revokes the key ${keyIdentifier} for ever. The service may accept it for another minute.`,
-  act: { act: "credential revoke", application, keyIdentifier },
-});
-
-export const destinationOffers = (
-  application: string,
-  { name, kind }: Answer<"application">["destinations"][number],
-): readonly Offer[] => {
-  const of = { application, name };
-  const rotate: Offer = {
-    label: `New secret for ${name}`,
-    about: "Rotates the webhook's secret. It is shown once, here; the previous one signs too for a day.",
-    act: { act: "destination rotate", ...of },
-  };
-  return [
-    {
-      label: `Resume ${name}`,
-      about: "Ends a pause or suspension: what waits is tried at once.",
-      act: { act: "destination resume", ...of },
-    },
-    {
-      label: `Send again to ${name}`,
-      about: "Sends the changes since a time once more, at most 30 days.",
-      fields: [{ name: "since", label: "Since", required: true, placeholder: "2027-01-31T00:00:00Z" }],
-      act: { act: "destination resend", ...of },
-    },
-    ...(kind === "webhook" ? [rotate] : []),
-  ];
-};
+export const OF_CUSTOMER = ["customer refresh", "customer unlink", "customer erase"] as const;

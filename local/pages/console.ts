@@ -4,6 +4,8 @@ import { allowedDestinations } from "../../lib/delivery/addresses.ts";
 import type { Table } from "../../lib/table/dynamodb/table.ts";
 import { openGuard, otherPageRefusal, type Guard } from "../../operator/console/guard.ts";
 import { createConsole, type LiveLines } from "../../operator/console/server.ts";
+import { CHANGES as ANDROID_CHANGES } from "../../sandbox/android-store/shop/requests.ts";
+import { CHANGES as IOS_CHANGES } from "../../sandbox/ios-store/shop/requests.ts";
 import { answer, pathOf, type Mount } from "../../sandbox/routes.ts";
 import { CLOCK_PATH } from "../clock/timekeeper.ts";
 import { isAtHand } from "../database/database.ts";
@@ -65,6 +67,7 @@ export const createLocalConsole = ({
       iosStorePath: IOS_PREFIX,
       androidStorePath: ANDROID_PREFIX,
       clockPath: CLOCK_PATH,
+      changes: { "ios-store": IOS_CHANGES, "android-store": ANDROID_CHANGES },
     },
     requests,
     log,

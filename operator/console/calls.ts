@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { COMMANDS } from "../commands/all.ts";
-import type { Dialogue } from "../commands/command.ts";
+import type { Command, Dialogue } from "../commands/command.ts";
 import type { Session } from "../session.ts";
 import { type AsJson, linesText } from "../text/answer.ts";
 import { readAccount, readApplication, readCustomer, search } from "./reading.ts";
 
 const text = z.string().max(4096);
 
-const act = z.enum([
+const ACTS = [
   "customer unlink",
   "customer erase",
   "customer refresh",
@@ -20,11 +20,35 @@ const act = z.enum([
   "destination rotate",
   "destination resume",
   "destination resend",
-]);
+] as const;
+
+const commandOf = (name: (typeof ACTS)[number]): Command => {
+  const command = COMMANDS.find((one) => one.name === name);
+  if (command === undefined) throw new Error(`There is no command ${name}.`);
+  return command;
+};
+
+/** A command as the page offers it. Its fields are the options that take a text. */
+const shown = (name: (typeof ACTS)[number]) => {
+  const { about, options } = commandOf(name);
+  const fields = Object.entries(options).flatMap(([name, { option }]) =>
+    option.required
+      ? [
+          {
+            name,
+            label: option.description,
+            isRequired: option.mandatory,
+            isList: option.parseArg !== undefined,
+          },
+        ]
+      : [],
+  );
+  return { name, about, fields };
+};
 
 /** A command with its arguments and options by name, and the question that was shown and confirmed. */
 const actRequest = z.strictObject({
-  act: z.object({ act }).catchall(z.union([text, z.array(text)])),
+  act: z.object({ act: z.enum(ACTS) }).catchall(z.union([text, z.array(text)])),
   confirmed: text.optional(),
 });
 export type ActRequest = z.output<typeof actRequest>;
@@ -46,10 +70,8 @@ const runAct = async (session: Session, { act: { act: name, ...texts }, confirme
     progress: (line) => void progress.push(line),
     terminal: null,
   };
-  const command = COMMANDS.find((one) => one.name === name);
-  if (command === undefined) throw new Error(`There is no command ${name}.`);
   try {
-    const { text } = await command.run(dialogue, texts, (run) => run(session));
+    const { text } = await commandOf(name).run(dialogue, texts, (run) => run(session));
     return { outcome: "done" as const, text: linesText(text), progress };
   } catch (error) {
     if (error instanceof Unanswered) return { outcome: "asked" as const, question: error.message };
@@ -64,6 +86,8 @@ export interface ConsoleSandbox {
   readonly iosStorePath: string;
   readonly androidStorePath: string;
   readonly clockPath: string;
+  /** What can happen to a purchase in each store, in words. */
+  readonly changes: Readonly<Record<"ios-store" | "android-store", Readonly<Record<string, string>>>>;
 }
 
 const call = <Input, Output>(
@@ -79,6 +103,7 @@ const CALLS = {
     table: store.name,
     applications: await applications.list(),
     sandbox,
+    acts: ACTS.map(shown),
   })),
   application: call(z.strictObject(application), readApplication),
   account: call(

@@ -1,8 +1,9 @@
 import { reportDestinations } from "../../lib/administration/acts/destinations.ts";
 import { findCustomersKnownAs, loadAccountReport } from "../../lib/administration/reports/account-report.ts";
-import { accountIdentifier, SCOPES } from "../../lib/contract/schemas.ts";
+import { accountIdentifier } from "../../lib/contract/schemas.ts";
 import { referenceText } from "../../lib/entitlements/purchase.ts";
 import { accountId } from "../../lib/identifiers.ts";
+import { compare } from "../../lib/order.ts";
 import { reportApplication } from "../commands/application.ts";
 import { auditEntriesOf, isShown, soughtAccount } from "../commands/audit.ts";
 import { findApplication, readAccountIdentifier, readCustomerIdentifier } from "../commands/command.ts";
@@ -11,13 +12,10 @@ import { customerReportJson, findReport } from "../commands/customer.ts";
 import { destinationJson } from "../commands/destination.ts";
 import type { Session } from "../session.ts";
 import { accountJson, countOf, type Page, requirePage, purchaseLines, toldLines } from "../text/account.ts";
-import { explain } from "../text/explanation.ts";
-import { endingsOf, pictureOf } from "./history.ts";
+import { explain, type ExplainedCustomer } from "../text/explanation.ts";
+import { pictureOf } from "./history.ts";
 
 const PURCHASES_ON_A_PAGE = 25;
-
-/** Purchases that an account's page names beside each entitlement, those of the latest access. */
-const ENDINGS_OF_AN_ENTITLEMENT = 5;
 
 const AUDIT_ENTRIES = 100;
 
@@ -34,6 +32,18 @@ const nothingOf = ({ products, entitlements }: Awaited<ReturnType<typeof reportA
     entitlements: Object.keys(entitlements).filter((identifier) => !granted.has(identifier)),
   };
 };
+
+/** Purchases that an account's page names beside each entitlement, those of the latest access. */
+const NAMED_BESIDE_AN_ENTITLEMENT = 5;
+
+/** What the account's purchases give of an entitlement, each in a sentence. */
+const whyOf = (explained: readonly ExplainedCustomer[], entitlement: string): readonly string[] =>
+  explained
+    .flatMap(({ purchases }) => purchases.flatMap(({ lines }) => lines))
+    .filter(({ grants }) => grants.includes(entitlement))
+    .toSorted((a, b) => compare(b.expiresAt ?? Infinity, a.expiresAt ?? Infinity))
+    .slice(0, NAMED_BESIDE_AN_ENTITLEMENT)
+    .map(({ line, grants, why }) => `${line.productIdentifier} ${why[grants.indexOf(entitlement)] ?? ""}`);
 
 interface OfApplication {
   readonly application: string;
@@ -68,7 +78,6 @@ export const readApplication = async (session: Session, asked: OfApplication) =>
     products: manifest.products,
     nothing: nothingOf(manifest),
     state: lines,
-    scopes: SCOPES,
     credentials: credentials.map((credential) => credentialJson(credential, session.moment)),
     destinations: destinations.map((report) => destinationJson(report, session.moment)),
     audit: newestOf(audit),
@@ -88,7 +97,6 @@ export const readAccount = async (
   const page: Page = { number: asked.page, size: PURCHASES_ON_A_PAGE };
   requirePage(page, countOf(explained));
   const json = accountJson(report, explained, moment, page);
-  const endings = Map.groupBy(endingsOf(explained, moment), ({ entitlement }) => entitlement);
   const spans = explained.flatMap(({ purchases }) => purchases.flatMap((purchase) => purchase.spans));
   const spansOf = Map.groupBy(spans, ({ holding }) => referenceText(holding.purchase));
   const asking = new Map(report.customers.flatMap((customer) => [...customer.asking]));
@@ -100,7 +108,7 @@ export const readAccount = async (
     told: report.told && toldLines(report.told),
     entitlements: json.entitlements.map((entitlement) => ({
       ...entitlement,
-      endings: endings.get(entitlement.identifier)?.slice(0, ENDINGS_OF_AN_ENTITLEMENT) ?? [],
+      why: whyOf(explained, entitlement.identifier),
     })),
     customers: json.customers.map((customer) => ({
       ...customer,

@@ -101,7 +101,7 @@ const purchaseJson = ({ asking }: ReportedCustomer, { purchase, why, lines }: Ex
     verifiedBy: by,
     ...askingJson(asking.get(referenceText(purchase))),
     why,
-    lines: lines.map(({ line, ...explained }) => ({ ...line, ...explained })),
+    lines: lines.map(({ line, status, expiresAt, why }) => ({ ...line, status, expiresAt, why })),
   };
 };
 

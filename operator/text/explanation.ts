@@ -40,9 +40,21 @@ const endText = (moment: Instant, { line, expiresAt, verifiedAt }: Span): string
   return lasting ? "for ever" : "for ever (its product has no accessDuration)";
 };
 
-const standingText = ({ status, line, expiresAt }: Span): string => {
+/** Apple's reasons: https://developer.apple.com/documentation/appstoreserverapi/expirationintent */
+const INTENTS: ReadonlyMap<number | null, string> = new Map([
+  [1, ": the customer had turned the renewal off"],
+  [2, ": the payment failed"],
+  [3, ": the customer did not agree to a higher price"],
+  [4, ": the product was no longer for sale"],
+]);
+
+const standingText = ({ status, line, expiresAt, holding }: Span): string => {
   const since = status === "revoked" ? line.revokedAt : status === "expired" ? expiresAt : null;
-  return since === null || since === Infinity ? status : `${status} since ${isoTime(since)}`;
+  if (since === null || since === Infinity) return status;
+  const { renewal } = holding.purchase;
+  const isNamed = status === "expired" && renewal?.periodEndsAt === line.endsAt;
+  const because = isNamed ? INTENTS.get(renewal?.expirationIntent ?? null) : undefined;
+  return `${status} since ${isoTime(since)}${because ?? ""}`;
 };
 
 const spanText = (moment: Instant, entitlement: string, span: Span, winner: Span): string => {
@@ -109,18 +121,19 @@ export const explain = (moment: Instant, customers: readonly ReportedCustomer[],
   const best = bestSpans(now);
   const timelines = Map.groupBy(timeline, ({ holding }) => holding);
 
-  /** `status` null: the line grants nothing. `expiresAt` null: it has no end, or grants nothing. */
+  /** `status` null: the line grants nothing. `expiresAt` null: it has no end, or grants nothing. `why` is of each grant. */
   const explainLine = (holding: Holding, line: Line) => {
     const ofPurchase = timelines.get(holding) ?? [];
     const span = now.find((one) => one.holding === holding && lineName(one.line) === lineName(line));
     if (span === undefined) {
       const why = whyNothing(moment, holding.purchase, line, terms.catalog, ofPurchase);
-      return { line, status: null, expiresAt: null, why: [why] };
+      return { line, status: null, expiresAt: null, grants: Array.of<string>(), why: [why] };
     }
     return {
       line,
       status: span.status,
       expiresAt: span.expiresAt === Infinity ? null : span.expiresAt,
+      grants: span.product.grants,
       why: span.product.grants.map((entitlement) =>
         spanText(moment, entitlement, span, best.get(entitlement) ?? span),
       ),

@@ -64,7 +64,7 @@ test(
       const entitlements = page.getByRole("list", { name: "Entitlements" });
       await entitlements.waitFor();
       expect(await entitlements.innerText()).toContain("● grace period");
-      expect(await entitlements.innerText()).toMatch(/\(ios-store\) gives access until \w{3}, /);
+      expect(await entitlements.innerText()).toMatch(/grants premium until \w{3}, /);
       await takePicture(page);
       await page.getByText("The same as a table").click();
       const rows = await page.getByRole("table", { name: "Purchases over time" }).innerText();
@@ -90,12 +90,12 @@ test("a lost access shows the refund, its time and who unlinked", async () =>
       await page.getByRole("button", { name: "Read again" }).click();
       await page.waitForTimeout(100);
     }
-    expect(await entitlements.innerText()).toMatch(/gave access until .*: it was refunded/);
+    expect(await entitlements.innerText()).toMatch(/premium is revoked since \w{3}, /);
     const account = page.getByRole("region", { name: /^Customer/ }).first();
-    await account.getByRole("button", { name: "Unlink …" }).click();
+    await account.getByRole("button", { name: "Unlink the customer …" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Reason, for the audit").fill("the person asked");
-    await dialog.getByLabel("Who, for the audit").fill("ada");
+    await dialog.getByLabel("why, for the audit").fill("the person asked");
+    await dialog.getByLabel("who, for the audit; your user name by default").fill("ada");
     await dialog.getByRole("button", { name: "Show what it does" }).click();
     await dialog
       .getByText(/This takes customer .* \(1 purchase\) away from account lost-it of Demo/)
@@ -184,7 +184,7 @@ test.each(LOOKS)(
         expect([name, identifiers.toSorted()]).toEqual([name, [...new Set(identifiers)].toSorted()]);
       }
       await open(page, PAGES.account);
-      await page.getByRole("button", { name: "Unlink …" }).first().click();
+      await page.getByRole("button", { name: "Unlink the customer …" }).first().click();
       await page.getByRole("dialog").waitFor();
       expect(["dialog", await seriousIn(page)]).toEqual(["dialog", []]);
     }, look);
@@ -232,7 +232,7 @@ test("a page of another origin can neither read nor do anything", async () =>
     const own = await context.newPage();
     await own.goto(`${service.address}/console#/application/${APPLICATION}`);
     await own.getByRole("heading", { name: "What was changed" }).waitFor();
-    expect(await own.getByText("retell").count()).toBe(0);
+    expect(await own.getByText("every account is looked at").count()).toBe(0);
     // Nor can it be framed.
     await page.setContent(`<iframe src="${service.address}/console"></iframe>`);
     await page.waitForTimeout(300);

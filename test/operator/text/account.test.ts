@@ -92,6 +92,20 @@ describe("an account's purchase is explained:", () => {
     expect(why(purchase).join("; ")).toBe(expected);
   });
 
+  test.each([
+    [1, NOW, ": the customer had turned the renewal off"],
+    [2, NOW, ": the payment failed"],
+    [3, NOW, ": the customer did not agree to a higher price"],
+    [4, NOW, ": the product was no longer for sale"],
+    [5, NOW, ""],
+    // Of another period.
+    [1, NOW - DAY, ""],
+  ])("Apple's reason %s for an end", (expirationIntent, periodEndsAt, reason) => {
+    const renewal = aRenewal({ periodEndsAt, willRenew: false, expirationIntent, signedAt: NOW + 1 });
+    const expected = `grants no access: premium is expired since ${isoTime(NOW)}${reason}`;
+    expect(why(of({ endsAt: NOW }, { renewal }))).toEqual([expected]);
+  });
+
   const winner = aPurchase({ key: "1" });
   const another = (line: Parameters<typeof aLine>[0] = {}): Purchase =>
     aPurchase({ key: "2", lines: [aLine({ transactionIdentifier: "2", ...line })] });
