@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { MINUTE, SECOND } from "../../lib/duration.ts";
-import { workOffAll, type RunOfAll } from "../../lib/queues/work-off-all.ts";
+import { workOffAll, workOffApplications, type RunOfAll } from "../../lib/queues/work-off-all.ts";
+import { applicationId } from "../../lib/identifiers.ts";
 import { turnOf, type Turn } from "../../lib/queues/work-off.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
 import { aQueue, BUSY, DONE, DOWN, due, POISONED } from "./memory-queue.ts";
@@ -118,6 +120,22 @@ describe("while one holds the run up", () => {
     const run = { ...slow.run, untilNextLook };
     await slow.clock.during(workOffAll(turnsOf({ slow }), run, { atOnce: 5, until: UNTIL, others }));
     expect(other.done).toEqual(["0"]);
+  });
+  test("so are applications beside those that the run begins with", async () => {
+    const { slow, untilNextLook } = heldUp(2);
+    const other = aQueue(due(1), { clock: slow.clock, pace: 0 });
+    const ids = [slow, other].map(() => applicationId(randomUUID()));
+    const run = {
+      ...slow.run,
+      untilNextLook,
+      applications: async () => ids,
+      directory: { byIdentifier: async (id: string) => ({ id, queue: id === ids[0] ? slow : other }) },
+    };
+    const together = { only: ids.slice(0, 1), atOnce: 5, until: UNTIL };
+    await slow.clock.during(
+      workOffApplications(run, ({ id, queue }) => turnsOf({ [id]: queue }, run), together),
+    );
+    expect([other.done, slow.done]).toEqual([["0"], ["0"]]);
   });
   test("those whose items wait are not looked at again", async () => {
     const { slow, untilNextLook } = heldUp(5);
