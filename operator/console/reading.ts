@@ -39,11 +39,16 @@ const NAMED_BESIDE_AN_ENTITLEMENT = 5;
 /** What the account's purchases give of an entitlement, each in a sentence. */
 const whyOf = (explained: readonly ExplainedCustomer[], entitlement: string): readonly string[] =>
   explained
-    .flatMap(({ purchases }) => purchases.flatMap(({ lines }) => lines))
+    .flatMap(({ purchases }) => purchases)
+    .flatMap(({ purchase: { store }, lines }) => lines.map((line) => ({ store, ...line })))
     .filter(({ grants }) => grants.includes(entitlement))
     .toSorted((a, b) => compare(b.expiresAt ?? Infinity, a.expiresAt ?? Infinity))
     .slice(0, NAMED_BESIDE_AN_ENTITLEMENT)
-    .map(({ line, grants, why }) => `${line.productIdentifier} ${why[grants.indexOf(entitlement)] ?? ""}`);
+    .map(({ store, line: { productIdentifier, basePlanIdentifier }, grants, why }) => {
+      const product =
+        basePlanIdentifier === null ? productIdentifier : `${productIdentifier} ${basePlanIdentifier}`;
+      return `${product} (${store}): ${why[grants.indexOf(entitlement)] ?? ""}`;
+    });
 
 interface OfApplication {
   readonly application: string;

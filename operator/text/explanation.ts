@@ -58,14 +58,13 @@ const standingText = ({ status, line, expiresAt, holding }: Span): string => {
 };
 
 const spanText = (moment: Instant, entitlement: string, span: Span, winner: Span): string => {
-  if (winner !== span) {
-    const shown =
-      winner.holding === span.holding ? "another line of this purchase" : nameOf(winner.holding.purchase);
-    return `${entitlement} comes from ${shown} instead, which ${advantage(winner, span)}`;
-  }
-  return givesAccess(span)
+  const own = givesAccess(span)
     ? `grants ${entitlement} ${endText(moment, span)}`
     : `grants no access: ${entitlement} is ${standingText(span)}`;
+  if (winner === span) return own;
+  const shown =
+    winner.holding === span.holding ? "another line of this purchase" : nameOf(winner.holding.purchase);
+  return `${own}; the answer shows ${shown}, which ${advantage(winner, span)}`;
 };
 
 /** Why the catalog gives a line nothing; null: it maps the line. */

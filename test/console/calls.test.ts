@@ -38,7 +38,7 @@ test("an account is shown as endpoint 3 answers it, with why, and since when", a
   const { application, world, customer } = await setUp();
   const answer = await answerOf("account", { application, account: "a" });
   const { entitlements } = await world.read("a");
-  const why = [expect.stringMatching(/^monthly grants premium until /)];
+  const why = [expect.stringMatching(/^monthly \(ios-store\): grants premium until /)];
   expect(answer.entitlements).toEqual(entitlements.map((entitlement) => ({ ...entitlement, why })));
   expect(answer.customers[0].customerIdentifier).toBe(customer);
   const [purchase] = answer.customers[0].purchases;

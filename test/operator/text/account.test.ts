@@ -109,27 +109,28 @@ describe("an account's purchase is explained:", () => {
   const winner = aPurchase({ key: "1" });
   const another = (line: Parameters<typeof aLine>[0] = {}): Purchase =>
     aPurchase({ key: "2", lines: [aLine({ transactionIdentifier: "2", ...line })] });
-  test.each<[string, Purchase, string]>([
-    ["is active", another({ endsAt: NOW }), "is active"],
-    ["is of production", { ...another(), environment: "sandbox" }, "is of production"],
-    ["ends later", another({ endsAt: NOW + DAY }), "ends later"],
-    ["started later", another({ startsAt: NOW - 11 * DAY }), "started later"],
-    ["has the smaller key", another(), "comes first by its key"],
-  ])("another one is shown, which %s", (_, loser, reason) => {
-    const lost = `premium comes from ios-store purchase 1 instead, which ${reason}`;
+  const until = (end: number) => `grants premium until ${isoTime(end)}`;
+  test.each<[reason: string, loser: Purchase, own: string]>([
+    ["is active", another({ endsAt: NOW }), `grants no access: premium is expired since ${isoTime(NOW)}`],
+    ["is of production", { ...another(), environment: "sandbox" }, until(NOW + 20 * DAY)],
+    ["ends later", another({ endsAt: NOW + DAY }), until(NOW + DAY)],
+    ["started later", another({ startsAt: NOW - 11 * DAY }), until(NOW + 20 * DAY)],
+    ["comes first by its key", another(), until(NOW + 20 * DAY)],
+  ])("another one is shown, which %s", (reason, loser, own) => {
+    const lost = `${own}; the answer shows ios-store purchase 1, which ${reason}`;
     expect(why(winner, loser)).toEqual([`grants premium until ${END}`, lost]);
     expect(why(loser, winner)).toEqual([lost, `grants premium until ${END}`]);
   });
 
   test("another one is shown, which never ends", () => {
     const lifetime = another({ productIdentifier: "lifetime", nature: "non_consumable", endsAt: null });
-    expect(why(winner, lifetime)[0]).toContain("comes from ios-store purchase 2 instead, which never ends");
+    expect(why(winner, lifetime)[0]).toContain("; the answer shows ios-store purchase 2, which never ends");
   });
 
   test("another of its lines is shown, which renewed it", () => {
     const older = aLine({ startsAt: NOW - 40 * DAY, endsAt: NOW + DAY });
     expect(why(aPurchase({ lines: [older, aLine({ transactionIdentifier: "2" })] }))).toEqual([
-      "premium comes from another line of this purchase instead, which is active",
+      `grants no access: premium is expired since ${isoTime(NOW - 10 * DAY)}; the answer shows another line of this purchase, which is active`,
       `grants premium until ${END}`,
     ]);
   });
@@ -197,7 +198,7 @@ describe("an account is shown", () => {
     const page = (number: number) => presentAccount(account, TERMS, NOW, { text: { number, size: 4 }, json });
     expect(linesText(page(1).text)).toContain("Purchases 1 to 4 of 10; the next ones: --page 2\n");
     const keys = [1, 2, 3].flatMap((number) =>
-      [...linesText(page(number).text).matchAll(/ purchase (\S+?),/g)].map(([, key = ""]) => key),
+      [...linesText(page(number).text).matchAll(/ purchase (\S+?), verified/g)].map(([, key = ""]) => key),
     );
     expect(keys.slice(0, 3)).toEqual(["granting", "over-8", "over-7"]);
     expect(new Set(keys).size).toBe(10);
