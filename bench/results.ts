@@ -3,7 +3,6 @@ import { measureColdStart } from "./sections/cold-start.ts";
 import { measureHostile } from "./sections/hostile.ts";
 import { measureImporting } from "./sections/importing.ts";
 import { measureLoad } from "./sections/load.ts";
-import { measureNotifications } from "./sections/notifications.ts";
 import { measureReading } from "./sections/reading.ts";
 import { measureRefreshes } from "./sections/refreshes.ts";
 import { measureStoring } from "./sections/storing.ts";
@@ -15,7 +14,6 @@ const MEASURES = {
   hostile: measureHostile,
   storing: measureStoring,
   reading: measureReading,
-  notifications: measureNotifications,
   refreshes: measureRefreshes,
   telling: measureTelling,
   coldStart: measureColdStart,

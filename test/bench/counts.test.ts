@@ -14,7 +14,7 @@ import {
   separatePurchases,
   signedRequest,
 } from "../../testing/support/stores/signed-purchases.ts";
-import { notifiedAndroidStore, notifiedIosStore, sample } from "../../bench/sections/notifications.ts";
+import { notifiedAndroidStore, notifiedIosStore, sample } from "../../bench/notified-stores.ts";
 import { endpoint } from "../../functions/http/endpoint.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import {
@@ -157,10 +157,7 @@ describe("a notification of a linked subscription that renewed", () => {
     ],
   ])("on %s, first and replayed", async (_, start, counted, writeUnits, replayUnits) => {
     const notified = await start();
-    const sent = async (send: () => Promise<unknown>) => {
-      const { milliseconds: _, ...counts } = await sample(world, notified, send);
-      return counts;
-    };
+    const sent = async (send: () => Promise<unknown>) => sample(world, notified, send);
     try {
       // The first notification of a bundle or package notes its time.
       await sent(await notified.renew());

@@ -1,37 +1,34 @@
 import { v7 as uuid } from "uuid";
-import type { Store } from "../../lib/contract/schemas.ts";
-import { costOf, summaryOf, withWorld, type MeteredWorld } from "../measure.ts";
-import { linkIosStoreCustomer } from "../../lib/customers/ios-store-customers.ts";
-import { DEMO } from "../../local/demo.ts";
-import { Stopwatch } from "../../testing/support/table/meter.ts";
+import { consumedBy, type MeteredWorld } from "./measure.ts";
+import { linkIosStoreCustomer } from "../lib/customers/ios-store-customers.ts";
+import { DEMO } from "../local/demo.ts";
 import {
   newDevice,
   renewableSubscription,
   signedRenewalNotification,
   signedRequest,
-} from "../../testing/support/stores/signed-purchases.ts";
-import { directoryOf } from "../../testing/support/application.ts";
-import { aCatalog, aProduct } from "../../testing/support/stores/purchases.ts";
-import type { Application } from "../../lib/applications/application.ts";
-import { linkAndroidStoreCustomer } from "../../lib/customers/link-android-store-customer.ts";
-import { createNotificationLog } from "../../lib/customers/notifications.ts";
+} from "../testing/support/stores/signed-purchases.ts";
+import { directoryOf } from "../testing/support/application.ts";
+import { aCatalog, aProduct } from "../testing/support/stores/purchases.ts";
+import type { Application } from "../lib/applications/application.ts";
+import { linkAndroidStoreCustomer } from "../lib/customers/link-android-store-customer.ts";
+import { createNotificationLog } from "../lib/customers/notifications.ts";
 import {
   receiveAndroidStoreNotification,
   type AndroidStoreReception,
-} from "../../lib/customers/receive-android-store-notification.ts";
-import { receiveIosStoreNotification } from "../../lib/customers/receive-ios-store-notification.ts";
-import { DAY } from "../../lib/duration.ts";
-import { applicationId } from "../../lib/identifiers.ts";
-import { createPushTokenVerifier } from "../../lib/stores/android-store/push-token.ts";
-import { createAskQueues } from "../../lib/table/queues/asks.ts";
-import { createNotificationTimes } from "../../lib/table/queues/notifications.ts";
-import { createStoreRequestQueue } from "../../lib/table/telling/delivery-queue.ts";
-import { developerNotification } from "../../sandbox/android-store/notifications.ts";
-import { PACKAGE_NAME, startAndroidStore } from "../../testing/support/stores/android-store.ts";
+} from "../lib/customers/receive-android-store-notification.ts";
+import { receiveIosStoreNotification } from "../lib/customers/receive-ios-store-notification.ts";
+import { DAY } from "../lib/duration.ts";
+import { applicationId } from "../lib/identifiers.ts";
+import { createPushTokenVerifier } from "../lib/stores/android-store/push-token.ts";
+import { createAskQueues } from "../lib/table/queues/asks.ts";
+import { createNotificationTimes } from "../lib/table/queues/notifications.ts";
+import { createStoreRequestQueue } from "../lib/table/telling/delivery-queue.ts";
+import { developerNotification } from "../sandbox/android-store/notifications.ts";
+import { PACKAGE_NAME, startAndroidStore } from "../testing/support/stores/android-store.ts";
 
 /** A store that notifies the service of a renewal. */
 interface NotifiedStore {
-  readonly store: Store;
   /**
    * Links a new customer's subscription to an account of its own, and renews it.
    *
@@ -42,8 +39,6 @@ interface NotifiedStore {
   signatureChecks(): number;
   /** Requests to the store about purchases so far. */
   storeRequests(): number;
-  /** Time spent waiting for the store. */
-  readonly asking: Stopwatch;
   close(): Promise<void>;
 }
 
@@ -59,7 +54,6 @@ export const notifiedIosStore = (world: MeteredWorld): NotifiedStore => {
   const { customers, notificationVerifier, application, chain } = world;
   const reception = { ...customers, notificationVerifier, ...receptionIn(world) };
   return {
-    store: "ios-store",
     renew: async () => {
       const device = newDevice();
       const first = renewableSubscription();
@@ -74,7 +68,6 @@ export const notifiedIosStore = (world: MeteredWorld): NotifiedStore => {
     },
     signatureChecks: world.signatureChecks,
     storeRequests: () => 0,
-    asking: new Stopwatch(),
     close: () => Promise.resolve(),
   };
 };
@@ -94,17 +87,12 @@ export const notifiedAndroidStore = async (world: MeteredWorld): Promise<Notifie
     androidStore: [{ ...androidPackage, environments: ["production"], notifications: PUSHED_AS }],
     catalog: aCatalog([aProduct({ store: "android-store", productIdentifier: DEMO.androidSubscription })]),
   };
-  const androidStore = local.store();
-  const asking = new Stopwatch();
   const tokens = createPushTokenVerifier({ certificatesUrl: `${rootUrl}certs`, now });
   let tokenChecks = 0;
   const reception: AndroidStoreReception = {
     ...world.customers,
     directory: directoryOf(application),
-    androidStore: {
-      ...androidStore,
-      lookUp: (...given) => asking.during(() => androidStore.lookUp(...given)),
-    },
+    androidStore: local.store(),
     asks: createAskQueues(world.table),
     pushTokens: {
       ...tokens,
@@ -116,7 +104,6 @@ export const notifiedAndroidStore = async (world: MeteredWorld): Promise<Notifie
     ...receptionIn(world),
   };
   return {
-    store: "android-store",
     renew: async () => {
       const purchaseToken = sandbox.buy({
         packageName: PACKAGE_NAME,
@@ -143,55 +130,16 @@ export const notifiedAndroidStore = async (world: MeteredWorld): Promise<Notifie
     },
     signatureChecks: () => tokenChecks,
     storeRequests: () => sandbox.calls.filter(({ endpoint }) => endpoint === "publisher").length,
-    asking,
     close: local.close,
   };
 };
 
-const WARM_UPS = 20;
-const NOTIFICATIONS = 40;
-
-type Sample = Awaited<ReturnType<typeof sample>>;
-
-/** Sends a notification, and counts what it costs. The store's milliseconds are no part of the rest. */
+/** Sends a notification, and counts what it costs. */
 export const sample = async (world: MeteredWorld, notified: NotifiedStore, send: () => Promise<unknown>) => {
-  notified.asking.take();
   const before = { checks: notified.signatureChecks(), asked: notified.storeRequests() };
-  const { milliseconds, ...cost } = await costOf(world, send);
-  const store = notified.asking.take();
   return {
-    ...cost,
+    ...(await consumedBy(world, send)),
     signatureChecks: notified.signatureChecks() - before.checks,
     storeRequests: notified.storeRequests() - before.asked,
-    milliseconds: { ...milliseconds, store, rest: milliseconds.rest - store },
   };
 };
-
-const rowsOf = async (world: MeteredWorld, notified: NotifiedStore) => {
-  const renewed: Sample[] = [];
-  const replayed: Sample[] = [];
-  for (let time = 0; time < WARM_UPS + NOTIFICATIONS; time += 1) {
-    const send = await notified.renew();
-    const first = await sample(world, notified, send);
-    const again = await sample(world, notified, send);
-    if (time < WARM_UPS) continue;
-    renewed.push(first);
-    replayed.push(again);
-  }
-  const { store } = notified;
-  return [
-    { store, state: "renewal", ...summaryOf(renewed) },
-    { store, state: "replayed", ...summaryOf(replayed) },
-  ];
-};
-
-/** Cost of a store's notification of a known purchase. */
-export const measureNotifications = () =>
-  withWorld(async (world) => {
-    const android = await notifiedAndroidStore(world);
-    try {
-      return { rows: [...(await rowsOf(world, notifiedIosStore(world))), ...(await rowsOf(world, android))] };
-    } finally {
-      await android.close();
-    }
-  });
