@@ -1,8 +1,8 @@
-import { randomFrom } from "../../testing/support/proof.ts";
+import { randomFrom } from "../../sandbox/exports/plan.ts";
 
 /** Random choices from a seed, the same ones each time. */
 export const diceFrom = (seed: number) => {
-  const random = randomFrom(seed);
+  const random = randomFrom(seed).next;
   /** An integer in [0, below). */
   const number = (below: number): number => Math.floor(random() * Math.max(0, below));
   return {

@@ -64,14 +64,3 @@ export const cases = (short: number, long: number): Parameters<unknown> => {
     },
   };
 };
-
-/** A small generator of numbers in [0, 1) from a seed, for tests that are not properties. */
-export const randomFrom = (seed: number): (() => number) => {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-};

@@ -5,7 +5,7 @@ import type { EndpointName } from "../../../lib/contract/endpoints.ts";
 import type { Instant } from "../../../lib/entitlements/time.ts";
 import { startTestStores, type TestStores } from "../../../testing/stores.ts";
 import type { Mount } from "../../../sandbox/routes.ts";
-import { randomFrom } from "../../../testing/support/proof.ts";
+import { randomFrom } from "../../../sandbox/exports/plan.ts";
 
 /** A response that is kept instead of sent. */
 class KeptResponse extends ServerResponse {
@@ -74,7 +74,7 @@ export const failingFetch = (
   isOn: () => boolean,
   inner: typeof fetch,
 ): typeof fetch => {
-  const random = randomFrom(seed);
+  const random = randomFrom(seed).next;
   return async (input, init) => {
     const failed = isOn() && random() < share ? FAILURES[Math.floor(random() * FAILURES.length)] : undefined;
     return failed === undefined ? inner(input, init) : failed(new Request(input).url);

@@ -1,5 +1,6 @@
 import { v7 as uuid } from "uuid";
-import { inLength, randomFrom, SEED } from "../../../testing/support/proof.ts";
+import { randomFrom } from "../../../sandbox/exports/plan.ts";
+import { inLength, SEED } from "../../../testing/support/proof.ts";
 import { aVerifiedTransaction } from "../../../testing/support/stores/ios-store.ts";
 import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 import { checkInvariants } from "../../../testing/support/table/invariants.ts";
@@ -52,7 +53,7 @@ const rounds = Array.from({ length: ROUNDS }, (_, round) => SEED + round);
 test.each(rounds)(
   "one of many accounts that claim a customer wins (SEED=%i)",
   async (seed) => {
-    const random = randomFrom(seed);
+    const random = randomFrom(seed).next;
     const requests = Array.from({ length: REQUESTS }, (_, index): ModelRequest => {
       const person = index % PERSONS;
       return {
