@@ -65,9 +65,9 @@ const trustFor = async (
 };
 
 const DISAGREEMENTS = {
-  bundleIdentifier: "bundle than the app transaction",
+  bundleId: "bundle than the app transaction",
   environment: "environment than the app transaction",
-  appTransactionIdentifier: "app transaction id than the request's other payloads",
+  appTransactionId: "app transaction id than the request's other payloads",
 } as const;
 
 /** Verifies JWS, each distinct one once. They must agree with the app transaction, the first, and with those before. */
@@ -102,8 +102,8 @@ const verifyRequest = async (
   const verdict = await verifyAppTransaction(signedAppTransaction, by.trust, by.moment);
   if (verdict.outcome === "rejected") throw new ServiceError("INVALID_APP_TRANSACTION");
   const appTransaction = verdict.payload;
-  const application = await find(appTransaction.bundleIdentifier);
-  const configuration = iosStoreConfigurationOf(application, appTransaction.bundleIdentifier);
+  const application = await find(appTransaction.bundleId);
+  const configuration = iosStoreConfigurationOf(application, appTransaction.bundleId);
   const refused = checkAppTransactionClaims(appTransaction, configuration);
   if (refused !== null) throw new ServiceError(refused.code, { because: refused.because });
   const named = [appTransaction] as const;

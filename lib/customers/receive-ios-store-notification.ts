@@ -97,7 +97,7 @@ const receive = async (
   notification: Notification,
   moment: Instant,
 ): Promise<NotificationUse> => {
-  const { bundleIdentifier: bundleOrPackage, environment, signedAt } = notification;
+  const { bundleId: bundleOrPackage, environment, signedAt } = notification;
   const reference = { store: "ios-store", bundleOrPackage } as const;
   const application = await applicationOfStore(ports.directory, reference);
   const configuration = iosStoreConfigurationOf(application, bundleOrPackage);

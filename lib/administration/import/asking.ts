@@ -90,11 +90,11 @@ const lineagesOf = (
   verdict: (key: PurchaseKey) => ReturnType<typeof verdictOf>,
 ): AnsweredLineage[] =>
   facts.purchases.map(({ purchase: { key } }) => {
-    const own = names.filter((one) => one.originalTransactionIdentifier === key);
-    const token = own.find(({ accountToken }) => accountToken !== null)?.accountToken ?? null;
+    const own = names.filter((one) => one.originalTransactionId === key);
+    const token = own.find(({ appAccountToken }) => appAccountToken !== null)?.appAccountToken ?? null;
     return {
       id: idOfKey("ios-store", key),
-      also: [...new Set(own.map((one) => idOfKey("ios-store", one.transactionIdentifier)))],
+      also: [...new Set(own.map((one) => idOfKey("ios-store", one.transactionId)))],
       key,
       environment,
       ...verdict(key),
@@ -114,10 +114,10 @@ const askBundle = async (
   const { signed, appTransaction } = answer;
   const names = signed.signedTransactions.flatMap((jws) => transactionNamesIn(jws) ?? []);
   // A server of both environments answers in either.
-  if (names.length > 0 && names.every((one) => one.environment !== app.environment))
+  if (names.length > 0 && names.every((one) => one.environment.toLowerCase() !== app.environment))
     return { outcome: "unknown" };
-  const named = names.find(({ transactionIdentifier }) => transactionIdentifier === transaction);
-  const key = purchaseKey(named?.originalTransactionIdentifier ?? transaction);
+  const named = names.find(({ transactionId }) => transactionId === transaction);
+  const key = purchaseKey(named?.originalTransactionId ?? transaction);
   const purchase: PurchaseReference = { store: "ios-store", environment: app.environment, key };
   const verified = await verifiedFactsOf({ ports: asking, configuration, app, purchase, askedAt }, signed);
   if (verified === null || verified.purchases.length === 0) return { outcome: "unverified" };

@@ -105,13 +105,13 @@ export const verifiedFactsOf = async (
     transactions: readonly Transaction[],
     renewalInfos: readonly StatedRenewalInfo[],
   ): VerifiedFacts | null => {
-    const first = { bundleIdentifier, environment, appTransactionIdentifier: null };
+    const first = { bundleId: bundleIdentifier, environment, appTransactionId: null };
     if (disagreement(first, [...transactions, ...renewalInfos]) !== null) return null;
     const facts = iosStoreFacts(configuration, { environment, transactions, renewalInfos, askedAt });
     return { ...facts, origin: facts.origin && { ...facts.origin, askedAbout: purchase.key } };
   };
-  const isOf = ({ originalTransactionIdentifier }: { originalTransactionIdentifier: string }): boolean =>
-    originalTransactionIdentifier === purchase.key;
+  const isOf = ({ originalTransactionId }: Pick<Transaction, "originalTransactionId">): boolean =>
+    originalTransactionId === purchase.key;
   const all = factsOf(transactions, renewalInfos);
   if (all !== null) return all;
   const alone = factsOf(transactions.filter(isOf), renewalInfos.filter(isOf));

@@ -11,14 +11,14 @@ export interface AcceptedAppTransactions {
 }
 
 /** Claims that are checked against the configured app. A notification has them too. */
-export type AppClaims = Pick<AppTransaction, "bundleIdentifier" | "appAppleIdentifier" | keyof Signed>;
+export type AppClaims = Pick<AppTransaction, "bundleId" | "appAppleId" | keyof Signed>;
 
 /**
  * Checks a verified app transaction against the configured app; null: accepted. Production requires a configured Apple ID.
  * `because` is for the operator's log: it names the app and its configuration, never a person.
  */
 export const checkAppTransactionClaims = (
-  { environment, bundleIdentifier, appAppleIdentifier, xcodeCertificate }: AppClaims,
+  { environment, bundleId, appAppleId, xcodeCertificate }: AppClaims,
   accepted: AcceptedAppTransactions,
 ): {
   readonly code: Extract<ErrorCode, "INVALID_APP_TRANSACTION" | "ENVIRONMENT_NOT_ACCEPTED">;
@@ -26,8 +26,8 @@ export const checkAppTransactionClaims = (
 } | null => {
   const invalid = (because: string) => ({ code: "INVALID_APP_TRANSACTION", because }) as const;
   const notAccepted = (because: string) => ({ code: "ENVIRONMENT_NOT_ACCEPTED", because }) as const;
-  if (bundleIdentifier !== accepted.bundleIdentifier)
-    return invalid(`the bundle is ${bundleIdentifier}, the manifest says ${accepted.bundleIdentifier}`);
+  if (bundleId !== accepted.bundleIdentifier)
+    return invalid(`the bundle is ${bundleId}, the manifest says ${accepted.bundleIdentifier}`);
   if (environment === "xcode")
     return xcodeCertificate !== null && accepted.xcodeCertificates.includes(xcodeCertificate)
       ? null
@@ -38,10 +38,8 @@ export const checkAppTransactionClaims = (
     const { appAppleIdentifier: expected } = accepted;
     if (expected === null)
       return notAccepted("it is of production, and the manifest has no appAppleIdentifier");
-    if (appAppleIdentifier !== expected)
-      return invalid(
-        `the app's Apple ID is ${appAppleIdentifier ?? "missing"}, the manifest says ${expected}`,
-      );
+    if (appAppleId !== expected)
+      return invalid(`the app's Apple ID is ${appAppleId ?? "missing"}, the manifest says ${expected}`);
   }
   return accepted.environments.includes(environment)
     ? null
@@ -64,20 +62,20 @@ export const selfSignedBundle = (compact: string): string | null => {
 };
 
 export interface NamesAppTransaction {
-  readonly appTransactionIdentifier: string | null;
+  readonly appTransactionId: string | null;
   /** Its lineage; an app transaction has none. */
-  readonly originalTransactionIdentifier?: string;
+  readonly originalTransactionId?: string;
 }
 
 /** Fields in which the payloads of one request must agree. A renewal info names no bundle. */
 export interface Agreeing extends NamesAppTransaction, Pick<Signed, "environment"> {
-  readonly bundleIdentifier?: string;
+  readonly bundleId?: string;
 }
 
 /** First payload of a list that disagrees with those before it, and the field that differs. */
 interface Disagreement {
   readonly index: number;
-  readonly field: "bundleIdentifier" | "environment" | "appTransactionIdentifier";
+  readonly field: "bundleId" | "environment" | "appTransactionId";
 }
 
 /**
@@ -87,9 +85,8 @@ interface Disagreement {
 const commonIdentifiers = (
   payloads: readonly NamesAppTransaction[],
 ): { readonly common: readonly string[]; readonly other: number | null } => {
-  const carrying = payloads.flatMap(
-    ({ originalTransactionIdentifier: lineage, appTransactionIdentifier }, index) =>
-      appTransactionIdentifier === null ? [] : [{ lineage, value: appTransactionIdentifier, index }],
+  const carrying = payloads.flatMap(({ originalTransactionId: lineage, appTransactionId: value }, index) =>
+    value === null ? [] : [{ lineage, value, index }],
   );
   let common: readonly string[] | null = null;
   for (const [first, ...others] of Map.groupBy(carrying, ({ lineage }) => lineage).values()) {
@@ -119,10 +116,10 @@ export const disagreement = (
 ): Disagreement | null => {
   const agreed = [first, ...before];
   const { other } = commonIdentifiers([...agreed, ...payloads]);
-  for (const [index, { bundleIdentifier = first.bundleIdentifier, environment }] of payloads.entries()) {
-    if (bundleIdentifier !== first.bundleIdentifier) return { index, field: "bundleIdentifier" };
+  for (const [index, { bundleId = first.bundleId, environment }] of payloads.entries()) {
+    if (bundleId !== first.bundleId) return { index, field: "bundleId" };
     if (environment !== first.environment) return { index, field: "environment" };
-    if (agreed.length + index === other) return { index, field: "appTransactionIdentifier" };
+    if (agreed.length + index === other) return { index, field: "appTransactionId" };
   }
   return null;
 };

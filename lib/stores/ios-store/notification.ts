@@ -90,9 +90,8 @@ const schema = once(() =>
         kind: notificationType.slice(0, LONGEST_WORD),
         /** Apple's type and subtype, for the log: `DID_RENEW BILLING_RECOVERY`. */
         type: [notificationType, subtype].flatMap((word) => wordOrNull(word) ?? []).join(" "),
-        bundleIdentifier: subject.bundleId,
-        /** The app's Apple ID; null outside production, where it is absent or zero. */
-        appAppleIdentifier: subject.appAppleId || null,
+        bundleId: subject.bundleId,
+        appAppleId: subject.appAppleId,
         /** Compact JWS, not verified yet; null: there is none. */
         signedTransaction: data?.signedTransactionInfo ?? null,
         signedRenewalInfo: data?.signedRenewalInfo ?? null,
@@ -140,13 +139,13 @@ const partsAgree = (
 ): boolean => {
   const parts = [transaction, renewalInfo, appTransaction].filter((part) => part !== null);
   return (
-    disagreement({ ...notification, appTransactionIdentifier: null }, parts) === null &&
+    disagreement({ ...notification, appTransactionId: null }, parts) === null &&
     (transaction === null ||
       renewalInfo === null ||
-      transaction.originalTransactionIdentifier === renewalInfo.originalTransactionIdentifier) &&
+      transaction.originalTransactionId === renewalInfo.originalTransactionId) &&
     (appTransaction === null ||
       notification.environment !== "production" ||
-      appTransaction.appAppleIdentifier === notification.appAppleIdentifier)
+      appTransaction.appAppleId === notification.appAppleId)
   );
 };
 
@@ -214,13 +213,13 @@ const QUESTIONS: ReadonlyMap<string, number | null> = new Map([
 
 /** A verified notification's question to the developer; null: none. */
 export const questionIn = (
-  { identifier, kind, bundleIdentifier, environment, signedAt, consumptionRequestReason }: Notification,
+  { identifier, kind, bundleId, environment, signedAt, consumptionRequestReason }: Notification,
   { transaction, appTransaction }: NotificationParts,
 ) => {
   const within = QUESTIONS.get(kind);
   if (within === undefined) return null;
-  const subject = transaction?.transactionIdentifier ?? appTransaction?.appTransactionIdentifier ?? "";
-  const unnamed = [kind, bundleIdentifier, String(signedAt), subject];
+  const subject = transaction?.transactionId ?? appTransaction?.appTransactionId ?? "";
+  const unnamed = [kind, bundleId, String(signedAt), subject];
   return {
     names: ["ios-store", environment, ...(identifier === null ? unnamed : [identifier])],
     askedAt: signedAt,
@@ -228,10 +227,10 @@ export const questionIn = (
     content: {
       store: "ios-store",
       kind,
-      productIdentifier: transaction?.productIdentifier ?? null,
-      transactionIdentifier: transaction?.transactionIdentifier ?? null,
+      productIdentifier: transaction?.productId ?? null,
+      transactionIdentifier: transaction?.transactionId ?? null,
       environment,
-      bundleIdentifier,
+      bundleIdentifier: bundleId,
       ...(consumptionRequestReason !== null && { reason: consumptionRequestReason }),
     } satisfies Partial<StoreRequest>,
   };

@@ -5,6 +5,8 @@ import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import { parseJsonObject, splitJws, type JsonObject } from "./signatures/jws.ts";
 
+/** One name in each layer: signed payloads keep Apple's, until `purchases.ts` makes lines and renewals of them, with ours. */
+
 /** A kind of signed payload, and what distinguishes it from the others. */
 export interface PayloadKind<Payload> {
   /** Fields that only other kinds have. */
@@ -27,6 +29,13 @@ export interface Signed {
 
 export type FieldsOf<Schema extends () => z.ZodMiniType> = Readonly<z.output<ReturnType<Schema>>>;
 
+/** An optional field; null where it is absent, null or `nothing`, the value by which Apple means none. */
+const optional = <Field extends z.ZodMiniType>(field: Field, nothing?: z.output<Field>) =>
+  z.pipe(
+    z.nullish(field),
+    z.transform((written) => (written === nothing ? null : (written ?? null))),
+  );
+
 /** Milliseconds since 1970. Xcode signs fractions, which are rounded down. */
 const time = once(() => z.number().check(z.overwrite(Math.floor), z.refine(isInstant)));
 
@@ -34,8 +43,7 @@ const time = once(() => z.number().check(z.overwrite(Math.floor), z.refine(isIns
 export const storeIdentifier = once(() => z.string().check(z.regex(/^[\w.-]{1,128}$/)));
 
 /** StoreKit testing writes "0" where it has no identifier: it identifies nothing. */
-const identifierOrNull = (written: string | null | undefined): string | null =>
-  written === "0" ? null : (written ?? null);
+const optionalIdentifier = once(() => optional(storeIdentifier(), "0"));
 
 export const LONGEST_NAME = 256;
 const name = once(() => z.string().check(z.minLength(1), z.maxLength(LONGEST_NAME)));
@@ -43,21 +51,16 @@ const name = once(() => z.string().check(z.minLength(1), z.maxLength(LONGEST_NAM
 /** The app of an app transaction or notification. */
 export const appFields = () => ({
   bundleId: name(),
-  /** Absent or zero outside production. */
-  appAppleId: z.nullish(z.int().check(z.nonnegative())),
+  /** The app's Apple ID; null outside production, where it is absent or zero. */
+  appAppleId: optional(z.int().check(z.nonnegative()), 0),
 });
 
 const appTransaction = once(() =>
-  z.pipe(
-    z.object({ ...appFields(), appTransactionId: z.nullish(storeIdentifier()) }),
-    z.transform(({ bundleId, appAppleId, appTransactionId }) => ({
-      bundleIdentifier: bundleId,
-      /** The app's Apple ID; null outside production, where it is absent or zero. */
-      appAppleIdentifier: appAppleId || null,
-      /** Identifies the Apple Account in this app; null in older app transactions. */
-      appTransactionIdentifier: identifierOrNull(appTransactionId),
-    })),
-  ),
+  z.object({
+    ...appFields(),
+    /** Identifies the Apple Account in this app; null in older app transactions. */
+    appTransactionId: optionalIdentifier(),
+  }),
 );
 
 /**
@@ -76,7 +79,7 @@ export const appTransactionKind = {
 } satisfies PayloadKind<unknown>;
 
 /** By Apple's product types. A payload of another type is refused: whether it lasts, renews or is consumed is unknown. */
-const NATURES = {
+export const NATURES = {
   "Auto-Renewable Subscription": "auto_renewable",
   "Non-Renewing Subscription": "non_renewing",
   "Non-Consumable": "non_consumable",
@@ -85,61 +88,35 @@ const NATURES = {
 
 const productTypes = Object.keys(NATURES) as (keyof typeof NATURES)[];
 
-/** An optional field may also be null, which means absent. */
 const transaction = once(() =>
-  z.pipe(
-    z
-      .object({
-        transactionId: storeIdentifier(),
-        originalTransactionId: storeIdentifier(),
-        productId: name(),
-        bundleId: name(),
-        appTransactionId: z.nullish(storeIdentifier()),
-        type: z.enum(productTypes),
-        previousOriginalTransactionId: z.nullish(storeIdentifier()),
-        subscriptionGroupIdentifier: z.nullish(z.string().check(z.maxLength(LONGEST_NAME))),
-        webOrderLineItemId: z.nullish(storeIdentifier()),
-        purchaseDate: time(),
-        originalPurchaseDate: z.nullish(time()),
-        quantity: z.nullish(z.int().check(z.minimum(0))),
-        revocationPercentage: z.nullish(z.number().check(z.minimum(0))),
-        expiresDate: z.nullish(time()),
-        revocationDate: z.nullish(time()),
-        isUpgraded: z.nullish(z.boolean()),
-      })
-      .check(
-        z.refine(
-          ({ type, expiresDate = null }) => NATURES[type] !== "auto_renewable" || expiresDate !== null,
-        ),
-      ),
-    z.transform((written) => ({
-      transactionIdentifier: written.transactionId,
+  z
+    .object({
+      transactionId: storeIdentifier(),
       /** First transaction of the lineage, shared by its renewals and restores. */
-      originalTransactionIdentifier: written.originalTransactionId,
-      productIdentifier: written.productId,
-      bundleIdentifier: written.bundleId,
+      originalTransactionId: storeIdentifier(),
+      productId: name(),
+      bundleId: name(),
       /** Identifies the Apple Account in this app; null in older transactions. */
-      appTransactionIdentifier: identifierOrNull(written.appTransactionId),
+      appTransactionId: optionalIdentifier(),
+      type: z.enum(productTypes),
       /** Lineage that this one replaced when the subscription was moved; null otherwise. */
-      previousOriginalTransactionIdentifier: identifierOrNull(written.previousOriginalTransactionId),
-      subscriptionGroupIdentifier: written.subscriptionGroupIdentifier || null,
+      previousOriginalTransactionId: optionalIdentifier(),
+      subscriptionGroupIdentifier: optional(z.string().check(z.maxLength(LONGEST_NAME)), ""),
       /** Identifies a subscription's purchase event on all devices. */
-      webOrderLineItemIdentifier: identifierOrNull(written.webOrderLineItemId),
-      nature: NATURES[written.type] as Nature,
+      webOrderLineItemId: optionalIdentifier(),
       /** In a restored copy, the date of the restore. */
-      purchasedAt: written.purchaseDate,
-      originalPurchasedAt: written.originalPurchaseDate ?? null,
-      /** Set on auto-renewable subscriptions. */
-      expiresAt: written.expiresDate ?? null,
-      /** Units bought, at least 1. */
-      quantity: Math.max(1, written.quantity ?? 1),
-      revokedAt: written.revocationDate ?? null,
+      purchaseDate: time(),
+      originalPurchaseDate: optional(time()),
+      quantity: optional(z.int().check(z.minimum(0)), 0),
       /** Refunded share in thousandths of a per cent; null where the store does not say. */
-      revokedMilliPercent: written.revocationPercentage ?? null,
+      revocationPercentage: optional(z.number().check(z.minimum(0))),
+      /** Set on auto-renewable subscriptions. */
+      expiresDate: optional(time()),
+      revocationDate: optional(time()),
       /** An upgrade within the subscription group ended this transaction. */
-      isUpgraded: written.isUpgraded === true,
-    })),
-  ),
+      isUpgraded: optional(z.boolean()),
+    })
+    .check(z.refine(({ type, expiresDate }) => NATURES[type] !== "auto_renewable" || expiresDate !== null)),
 );
 
 /**
@@ -158,21 +135,13 @@ export const transactionKind = {
 } satisfies PayloadKind<unknown>;
 
 const transactionNames = /* @__PURE__ */ once(() =>
-  z.pipe(
-    z.object({
-      transactionId: z.string(),
-      originalTransactionId: z.string(),
-      environment: z.string(),
-      appAccountToken: z.nullish(z.string()),
-    }),
-    z.transform((written) => ({
-      transactionIdentifier: written.transactionId,
-      originalTransactionIdentifier: written.originalTransactionId,
-      environment: written.environment.toLowerCase(),
-      /** The account that the app gave to the store; null: none. It proves nothing. */
-      accountToken: written.appAccountToken ?? null,
-    })),
-  ),
+  z.object({
+    transactionId: z.string(),
+    originalTransactionId: z.string(),
+    environment: z.string(),
+    /** The account that the app gave to the store; null: none. It proves nothing. */
+    appAccountToken: optional(z.string()),
+  }),
 );
 
 /** Names in a transaction's JWS, without verifying it: for a report only. Null: it has none. */
@@ -189,36 +158,18 @@ const GRACE_PERIOD = 4;
 /** Whether the status beside a renewal info is that of a billing grace period; any other value has no meaning here. */
 export const isGraceStatus = (status: unknown): boolean => status === GRACE_PERIOD;
 
-/** `autoRenewStatus` of a subscription that renews. */
-const RENEWS = 1;
-
-/** An optional field may also be null, which means absent. */
 const renewalInfo = once(() =>
-  z.pipe(
-    z.object({
-      originalTransactionId: storeIdentifier(),
-      productId: name(),
-      autoRenewProductId: z.nullish(name()),
-      autoRenewStatus: z.int(),
-      renewalDate: z.nullish(time()),
-      gracePeriodExpiresDate: z.nullish(time()),
-      isInBillingRetryPeriod: z.nullish(z.boolean()),
-      expirationIntent: z.nullish(z.int()),
-      appTransactionId: z.nullish(storeIdentifier()),
-    }),
-    z.transform((written) => ({
-      originalTransactionIdentifier: written.originalTransactionId,
-      productIdentifier: written.productId,
-      /** Identifies the Apple Account in this app; null in older ones. */
-      appTransactionIdentifier: identifierOrNull(written.appTransactionId),
-      periodEndsAt: written.renewalDate ?? null,
-      willRenew: written.autoRenewStatus === RENEWS,
-      renewsInto: written.autoRenewProductId ?? null,
-      graceEndsAt: written.gracePeriodExpiresDate ?? null,
-      isInBillingRetry: written.isInBillingRetryPeriod === true,
-      expirationIntent: written.expirationIntent ?? null,
-    })),
-  ),
+  z.object({
+    originalTransactionId: storeIdentifier(),
+    productId: name(),
+    autoRenewProductId: optional(name()),
+    autoRenewStatus: z.int(),
+    renewalDate: optional(time()),
+    gracePeriodExpiresDate: optional(time()),
+    isInBillingRetryPeriod: optional(z.boolean()),
+    expirationIntent: optional(z.int()),
+    appTransactionId: optionalIdentifier(),
+  }),
 );
 
 /**

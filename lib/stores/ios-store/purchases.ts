@@ -14,7 +14,13 @@ import type { Instant } from "../../entitlements/time.ts";
 import { purchaseKey, type PurchaseKey } from "../../identifiers.ts";
 import type { Environment } from "../../contract/schemas.ts";
 import { commonAppTransaction, type NamesAppTransaction } from "./claims.ts";
-import type { RenewalInfo, Signed, StatedRenewalInfo, Transaction } from "./payloads.ts";
+import {
+  NATURES,
+  type RenewalInfo,
+  type Signed,
+  type StatedRenewalInfo,
+  type Transaction,
+} from "./payloads.ts";
 
 /** StoreKit testing in Xcode numbers purchases from "0" on each machine, so its ids identify nothing. */
 const isXcode = ({ environment }: Transaction): boolean => environment === "xcode";
@@ -26,25 +32,25 @@ const isXcode = ({ environment }: Transaction): boolean => environment === "xcod
  * @see https://developer.apple.com/documentation/appstoreserverapi/weborderlineitemid
  */
 const eventOf = (transaction: Transaction): string => {
-  const { nature, transactionIdentifier, webOrderLineItemIdentifier, purchasedAt, expiresAt } = transaction;
-  switch (nature) {
+  const { type, transactionId, webOrderLineItemId, purchaseDate, expiresDate } = transaction;
+  switch (NATURES[type]) {
     case "auto_renewable":
-      return isXcode(transaction) || webOrderLineItemIdentifier === null
-        ? `until ${expiresAt}`
-        : webOrderLineItemIdentifier;
+      return isXcode(transaction) || webOrderLineItemId === null
+        ? `until ${expiresDate}`
+        : webOrderLineItemId;
     case "non_renewing":
     case "non_consumable":
       return isXcode(transaction) ? `from ${startOf(transaction)}` : "";
     case "consumable":
-      return isXcode(transaction) ? `from ${purchasedAt}` : transactionIdentifier;
+      return isXcode(transaction) ? `from ${purchaseDate}` : transactionId;
   }
 };
 
 const ORIGINAL_START: ReadonlySet<Nature> = new Set(["non_renewing", "non_consumable"]);
 
 /** Start of the purchase. A restored copy of what is not renewed has the date of the restore as its purchase date. */
-const startOf = ({ nature, purchasedAt, originalPurchasedAt }: Transaction): Instant =>
-  ORIGINAL_START.has(nature) ? (originalPurchasedAt ?? purchasedAt) : purchasedAt;
+const startOf = ({ type, purchaseDate, originalPurchaseDate }: Transaction): Instant =>
+  ORIGINAL_START.has(NATURES[type]) ? (originalPurchaseDate ?? purchaseDate) : purchaseDate;
 
 /** The whole share, in thousandths of a per cent. */
 const WHOLE = 100_000;
@@ -53,49 +59,51 @@ const WHOLE = 100_000;
 const DIVISIBLE: ReadonlySet<Nature> = new Set(["consumable", "non_renewing"]);
 
 /** A revocation ends a transaction, whatever its percentage; of several passes or consumables, the refunded share. */
-const revocationOf = ({
-  nature,
-  quantity,
-  revokedAt,
-  revokedMilliPercent,
-}: Transaction): Pick<Line, "revokedAt" | "refundedQuantity"> => {
-  if (revokedAt === null || revokedMilliPercent === null || quantity <= 1 || !DIVISIBLE.has(nature))
+const revocationOf = (
+  { type, revocationDate: revokedAt, revocationPercentage: share }: Transaction,
+  quantity: number,
+): Pick<Line, "revokedAt" | "refundedQuantity"> => {
+  if (revokedAt === null || share === null || quantity <= 1 || !DIVISIBLE.has(NATURES[type]))
     return { revokedAt, refundedQuantity: 0 };
-  const refundedQuantity = Math.round((quantity * revokedMilliPercent) / WHOLE);
+  const refundedQuantity = Math.round((quantity * share) / WHOLE);
   return refundedQuantity >= quantity
     ? { revokedAt, refundedQuantity: 0 }
     : { revokedAt: null, refundedQuantity };
 };
 
-const lineOf = (transaction: Transaction): Line => ({
-  transactionIdentifier: transaction.transactionIdentifier,
-  event: eventOf(transaction),
-  productIdentifier: transaction.productIdentifier,
-  basePlanIdentifier: null,
-  purchaseOptionIdentifier: null,
-  nature: transaction.nature,
-  standing: transaction.isUpgraded ? "expired" : "entitled",
-  startsAt: startOf(transaction),
-  purchasedAt: transaction.purchasedAt,
-  // Only auto-renewable subscriptions have an end of their own.
-  endsAt: transaction.nature === "auto_renewable" ? transaction.expiresAt : null,
-  ...revocationOf(transaction),
-  revokedSince: transaction.revokedAt,
-  quantity: transaction.quantity,
-  rented: false,
-  willRenew: null,
-  verifiedAt: transaction.signedAt,
-});
+const lineOf = (transaction: Transaction): Line => {
+  const nature = NATURES[transaction.type];
+  const quantity = transaction.quantity ?? 1;
+  return {
+    transactionIdentifier: transaction.transactionId,
+    event: eventOf(transaction),
+    productIdentifier: transaction.productId,
+    basePlanIdentifier: null,
+    purchaseOptionIdentifier: null,
+    nature,
+    standing: transaction.isUpgraded === true ? "expired" : "entitled",
+    startsAt: startOf(transaction),
+    purchasedAt: transaction.purchaseDate,
+    // Only auto-renewable subscriptions have an end of their own.
+    endsAt: nature === "auto_renewable" ? transaction.expiresDate : null,
+    ...revocationOf(transaction, quantity),
+    revokedSince: transaction.revocationDate,
+    quantity,
+    rented: false,
+    willRenew: null,
+    verifiedAt: transaction.signedAt,
+  };
+};
 
 /**
  * Key of a transaction's lineage: its original transaction id. In Xcode that is "0" for everything, so there the
  * signing certificate, and the subscription group or the product, are part of the key.
  */
 const lineageKeyOf = (transaction: Transaction): PurchaseKey => {
-  const { originalTransactionIdentifier: original, xcodeCertificate, productIdentifier } = transaction;
+  const { originalTransactionId: original, xcodeCertificate, productId } = transaction;
   if (!isXcode(transaction)) return purchaseKey(original);
   return purchaseKey(
-    `${xcodeCertificate}:${original}:${transaction.subscriptionGroupIdentifier ?? productIdentifier}`,
+    `${xcodeCertificate}:${original}:${transaction.subscriptionGroupIdentifier ?? productId}`,
   );
 };
 
@@ -107,9 +115,9 @@ const referenceOf = ({ environment }: Signed, key: PurchaseKey): PurchaseReferen
 
 /** The lineage that this one replaced, from the start of this period on; from its end if the copy was restored later. */
 const replaced = (transaction: Transaction, key: PurchaseKey): Purchase[] => {
-  const { previousOriginalTransactionIdentifier: previous, purchasedAt, expiresAt } = transaction;
+  const { previousOriginalTransactionId: previous, purchaseDate, expiresDate } = transaction;
   if (previous === null || isXcode(transaction) || previous === key) return [];
-  const from = Math.min(purchasedAt, expiresAt ?? Infinity);
+  const from = Math.min(purchaseDate, expiresDate ?? Infinity);
   return [mentionedPurchase(referenceOf(transaction, purchaseKey(previous)), key, from)];
 };
 
@@ -129,7 +137,7 @@ export const appTransactionIdentityOf = (
 /** Identity of a lineage. A lineage may carry two ids; any of them shows that it agrees with the request. */
 const lineageIdentityOf = (lineage: readonly Transaction[]): IdentityReference | null =>
   lineage
-    .map(({ environment, appTransactionIdentifier }) => identityOf(environment, appTransactionIdentifier))
+    .map(({ environment, appTransactionId }) => identityOf(environment, appTransactionId))
     .find((identity) => identity !== null) ?? null;
 
 /** Purchases that verified transactions prove: one per lineage, in order of first appearance. */
@@ -157,16 +165,19 @@ export const purchasesOf = (transactions: readonly Transaction[]): ProvenPurchas
  * null where there is none.
  */
 const lineageKeyOfInfo = (info: RenewalInfo, transactions: readonly Transaction[]): PurchaseKey | null => {
-  if (info.environment !== "xcode") return purchaseKey(info.originalTransactionIdentifier);
+  if (info.environment !== "xcode") return purchaseKey(info.originalTransactionId);
   const of = transactions.find(
     (transaction) =>
-      transaction.nature === "auto_renewable" &&
-      transaction.productIdentifier === info.productIdentifier &&
-      transaction.originalTransactionIdentifier === info.originalTransactionIdentifier &&
+      NATURES[transaction.type] === "auto_renewable" &&
+      transaction.productId === info.productId &&
+      transaction.originalTransactionId === info.originalTransactionId &&
       transaction.xcodeCertificate === info.xcodeCertificate,
   );
   return of === undefined ? null : lineageKeyOf(of);
 };
+
+/** `autoRenewStatus` of a subscription that renews. */
+const RENEWS = 1;
 
 export const renewalsOf = (
   infos: readonly StatedRenewalInfo[],
@@ -175,13 +186,13 @@ export const renewalsOf = (
   infos.flatMap((info) => {
     const key = lineageKeyOfInfo(info, transactions);
     if (key === null) return [];
-    const { isInGrace, periodEndsAt, signedAt } = info;
+    const { isInGrace, renewalDate: periodEndsAt, signedAt } = info;
     return renewedPurchase(referenceOf(info, key), {
       periodEndsAt,
-      willRenew: info.willRenew,
-      renewsInto: info.renewsInto,
-      graceEndsAt: info.graceEndsAt,
-      isInBillingRetry: info.isInBillingRetry,
+      willRenew: info.autoRenewStatus === RENEWS,
+      renewsInto: info.autoRenewProductId,
+      graceEndsAt: info.gracePeriodExpiresDate,
+      isInBillingRetry: info.isInBillingRetryPeriod === true,
       expirationIntent: info.expirationIntent,
       signedAt,
       status: isInGrace === undefined ? null : { isInGrace, periodEndsAt, signedAt },

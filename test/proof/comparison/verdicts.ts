@@ -62,7 +62,7 @@ export const ours = async (jws: string, kind: Kind, setting: Setting): Promise<s
   const verify = kind === "transaction" ? verifyTransactions : verifyRenewalInfos;
   const verdict = await verify([jws], trust, NOW);
   if (verdict.outcome === "rejected") return verdict.reason;
-  const sameApp = { bundleIdentifier, environment, appTransactionIdentifier: null };
+  const sameApp = { bundleId: bundleIdentifier, environment, appTransactionId: null };
   const other = disagreement(aVerifiedAppTransaction(sameApp), verdict.payload);
   return other === null ? ACCEPTED : `another ${other.field}`;
 };

@@ -124,9 +124,7 @@ export const expectTrafficAsTheModel = async (
 /** Whether the request proves the lineage of a renewal info. */
 export const statesLineage = ({ facts }: ModelRequest, renewal: StatedRenewalInfo): boolean =>
   facts.some(
-    (fact) =>
-      fact.store === "ios-store" &&
-      fact.originalTransactionIdentifier === renewal.originalTransactionIdentifier,
+    (fact) => fact.store === "ios-store" && fact.originalTransactionId === renewal.originalTransactionId,
   );
 
 /** Whether a client's claim links the same customers whenever it comes: it is of one person, with a purchase. */

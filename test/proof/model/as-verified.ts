@@ -40,7 +40,7 @@ const toPurchases = (facts: readonly Fact[]): ProvenPurchase[] => [
 export const toVerifiedFacts = (request: ModelRequest): VerifiedFacts => {
   const { environment, appTransaction, facts, renewals } = request;
   const identity = appTransactionIdentityOf([
-    { environment, appTransactionIdentifier: appTransaction },
+    { environment, appTransactionId: appTransaction },
     ...facts.flatMap((fact) => (fact.store === "ios-store" ? [fact] : [])),
   ]);
   return {

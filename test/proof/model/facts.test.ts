@@ -85,7 +85,7 @@ describe("facts without a table", () => {
           const renewals = renewalsIn(history);
           const facts = factsOf(history).filter((fact) =>
             fact.store === "ios-store"
-              ? fact.nature === "auto_renewable" || fact.nature === "non_consumable"
+              ? fact.type === "Auto-Renewable Subscription" || fact.type === "Non-Consumable"
               : fact.kind === "subscription",
           );
           const all = joinedFacts(facts, renewals);

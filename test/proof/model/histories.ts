@@ -32,14 +32,14 @@ const boundariesOf = (fact: Fact): readonly (number | null)[] => {
   const after = (moment: number | null, times: readonly number[]) =>
     moment === null ? [] : times.map((time) => moment + time);
   if (fact.store === "ios-store") {
-    const { purchasedAt, signedAt, expiresAt, revokedAt, originalPurchasedAt } = fact;
-    const ahead = signedAt < purchasedAt ? after(signedAt, [-MINUTE, 0]) : [];
+    const { purchaseDate, signedAt, expiresDate, revocationDate, originalPurchaseDate } = fact;
+    const ahead = signedAt < purchaseDate ? after(signedAt, [-MINUTE, 0]) : [];
     return [
-      ...after(purchasedAt, [-MINUTE, 0, 3 * DAY]),
+      ...after(purchaseDate, [-MINUTE, 0, 3 * DAY]),
       ...ahead,
-      expiresAt,
-      ...after(revokedAt, [0, DAY]),
-      ...after(originalPurchasedAt, [DAY]),
+      expiresDate,
+      ...after(revocationDate, [0, DAY]),
+      ...after(originalPurchaseDate, [DAY]),
     ];
   }
   const timeOf = (text: string | null | undefined): number | null => (text == null ? null : Date.parse(text));
@@ -54,11 +54,9 @@ export const moments = (
   limit: number,
   renewals: readonly StatedRenewalInfo[] = [],
 ): number[] => {
-  const ofRenewals = renewals.flatMap(({ graceEndsAt, periodEndsAt }) => [
-    graceEndsAt,
-    ...(periodEndsAt === null
-      ? []
-      : [0, ...LEEWAYS, 28 * DAY, 60 * DAY].map((later) => periodEndsAt + later)),
+  const ofRenewals = renewals.flatMap(({ gracePeriodExpiresDate, renewalDate }) => [
+    gracePeriodExpiresDate,
+    ...(renewalDate === null ? [] : [0, ...LEEWAYS, 28 * DAY, 60 * DAY].map((later) => renewalDate + later)),
   ]);
   const around = [...facts.flatMap(boundariesOf), ...ofRenewals].flatMap((moment) =>
     moment === null ? [] : [moment - 1, moment, moment + 1],

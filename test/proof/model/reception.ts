@@ -38,7 +38,7 @@ const unexpected = (): Promise<never> => Promise.reject(new Error("A notificatio
 
 /** Receives notifications of one application by the use cases, as if the stores had vouched for each. */
 export const receptionOf = (store: FactStore, directory: ApplicationDirectory, application: Application) => {
-  const bundleIdentifier = application.iosStore[0]?.bundleIdentifier ?? "";
+  const bundleId = application.iosStore[0]?.bundleIdentifier ?? "";
   const packageName = application.androidStore[0]?.packageName ?? "";
   const received: ReceivedNotification[] = [];
   const acknowledged: string[] = [];
@@ -63,7 +63,7 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
             Promise.resolve({
               outcome: "verified",
               payload: aVerifiedNotification({
-                bundleIdentifier,
+                bundleId,
                 isInGrace: renewal?.isInGrace ?? false,
                 environment,
                 signedAt: store.now(),
@@ -73,7 +73,7 @@ export const receptionOf = (store: FactStore, directory: ApplicationDirectory, a
             Promise.resolve({
               outcome: "verified",
               payload: {
-                transaction: fact === undefined ? null : { ...fact, bundleIdentifier },
+                transaction: fact === undefined ? null : { ...fact, bundleId },
                 renewalInfo: renewal ?? null,
                 appTransaction: null,
                 isPartlyUnderstood: false,

@@ -85,8 +85,8 @@ const androidRequestOf = (
 /** The facts of lineages that have an app transaction id in common, or carry none; a request with others is refused. */
 const ofOneAppTransaction = (facts: readonly IosFact[], appTransaction: string | null): IosFact[] => {
   let common = appTransaction === null ? null : [appTransaction];
-  return [...Map.groupBy(facts, (fact) => fact.originalTransactionIdentifier).values()].flatMap((lineage) => {
-    const carried = lineage.flatMap((fact) => fact.appTransactionIdentifier ?? []);
+  return [...Map.groupBy(facts, (fact) => fact.originalTransactionId).values()].flatMap((lineage) => {
+    const carried = lineage.flatMap((fact) => fact.appTransactionId ?? []);
     const agreed = carried.filter((value) => common?.includes(value) ?? true);
     if (carried.length === 0) return lineage;
     if (agreed.length === 0) return [];
@@ -109,7 +109,7 @@ const iosRequestOf = (
   const hasIds = client === "modern" || client === "by transactions";
   const ofPerson = hasIds
     ? ofOneAppTransaction(picked, appTransaction)
-    : picked.map((fact) => ({ ...fact, appTransactionIdentifier: null }));
+    : picked.map((fact) => ({ ...fact, appTransactionId: null }));
   return {
     ...NOTHING_STATED,
     isNotification: false,
@@ -131,7 +131,7 @@ const iosNotificationOf = (
 ): ModelRequest => {
   const fact = pick === undefined || facts.length === 0 ? null : at(facts, pick);
   const ofLineage = renewals.filter(
-    (one) => fact === null || one.originalTransactionIdentifier === fact.originalTransactionIdentifier,
+    (one) => fact === null || one.originalTransactionId === fact.originalTransactionId,
   );
   const told = renewal === undefined || ofLineage.length === 0 ? [] : [at(ofLineage, renewal)];
   return {
@@ -174,7 +174,7 @@ const afterLastWord = (history: History): number =>
 const endsAhead = (history: History): number[] =>
   factsOf(history)
     .flatMap((fact) => {
-      if (fact.store === "ios-store") return fact.expiresAt ?? [];
+      if (fact.store === "ios-store") return fact.expiresDate ?? [];
       return fact.kind === "one-time" ? [] : endsOf(fact);
     })
     .filter((end) => end > END);

@@ -25,18 +25,18 @@ afterEach(() => table.remove());
 /** A renewal of the person's subscription, or a purchase that nobody has sent before. */
 const aFact = (person: number, index: number, isRenewal: boolean): IosFact => {
   const original = isRenewal ? `8${person}` : `9${person}${String(index).padStart(4, "0")}`;
-  const purchasedAt = NOW - 400 * DAY + (index % 12) * 30 * DAY;
+  const purchaseDate = NOW - 400 * DAY + (index % 12) * 30 * DAY;
   return {
     ...aVerifiedTransaction({
-      transactionIdentifier: isRenewal ? `${original}${index % 12}` : original,
-      originalTransactionIdentifier: original,
-      productIdentifier: isRenewal ? "monthly" : "map",
-      nature: isRenewal ? "auto_renewable" : "non_consumable",
-      purchasedAt,
-      originalPurchasedAt: isRenewal ? NOW - 400 * DAY : purchasedAt,
-      expiresAt: isRenewal ? purchasedAt + 30 * DAY : null,
-      appTransactionIdentifier: `70${person}`,
-      signedAt: purchasedAt + index,
+      transactionId: isRenewal ? `${original}${index % 12}` : original,
+      originalTransactionId: original,
+      productId: isRenewal ? "monthly" : "map",
+      type: isRenewal ? "Auto-Renewable Subscription" : "Non-Consumable",
+      purchaseDate,
+      originalPurchaseDate: isRenewal ? NOW - 400 * DAY : purchaseDate,
+      expiresDate: isRenewal ? purchaseDate + 30 * DAY : null,
+      appTransactionId: `70${person}`,
+      signedAt: purchaseDate + index,
     }),
     store: "ios-store",
   };
@@ -45,7 +45,7 @@ const aFact = (person: number, index: number, isRenewal: boolean): IosFact => {
 const personOf = ({ appTransaction }: ModelRequest): string => appTransaction ?? "";
 const purchasesIn = (outcomes: readonly Outcome[]): readonly string[] =>
   outcomes.flatMap(({ request }) =>
-    request.facts.flatMap((fact) => (fact.store === "ios-store" ? [fact.originalTransactionIdentifier] : [])),
+    request.facts.flatMap((fact) => (fact.store === "ios-store" ? [fact.originalTransactionId] : [])),
   );
 
 const rounds = Array.from({ length: ROUNDS }, (_, round) => SEED + round);

@@ -22,14 +22,14 @@ const verifier = createIosStoreVerifier();
 const verify = (fields: Payload = {}) =>
   verifier.verifyAppTransaction(signJws(anAppTransaction(fields), chain), trust, NOW);
 
-const inSandbox = { environment: "sandbox", appAppleIdentifier: null } as const;
+const inSandbox = { environment: "sandbox", appAppleId: null } as const;
 test.each<[rule: string, fields: Payload, read: Parameters<typeof aVerifiedAppTransaction>[0]]>([
   ["in production", {}, {}],
   ["outside production without an Apple ID", { receiptType: "Sandbox", appAppleId: undefined }, inSandbox],
   ["outside production with none", { receiptType: "Sandbox", appAppleId: null }, inSandbox],
   ["outside production with 0", { receiptType: "Sandbox", appAppleId: 0 }, inSandbox],
-  ["from before ids", { appTransactionId: undefined }, { appTransactionIdentifier: null }],
-  ["with an id of null", { appTransactionId: null }, { appTransactionIdentifier: null }],
+  ["from before ids", { appTransactionId: undefined }, { appTransactionId: null }],
+  ["with an id of null", { appTransactionId: null }, { appTransactionId: null }],
   ["with a signedDate, which it has not", { signedDate: NOW * 2 }, {}],
 ])("an app transaction is read: %s", async (_, fields, read) => {
   expect(await verify(fields)).toEqual({ outcome: "verified", payload: aVerifiedAppTransaction(read) });
@@ -58,9 +58,9 @@ const NOT_ACCEPTED = "ENVIRONMENT_NOT_ACCEPTED";
 const xcode = (xcodeCertificate: string) => ({ environment: "xcode", xcodeCertificate }) as const;
 
 test.each<[string, Partial<AppClaims>, Partial<AcceptedAppTransactions>, code: string, because: RegExp]>([
-  ["another bundle", { ...xcode("ab"), bundleIdentifier: "other" }, {}, INVALID, /^the bundle is other/],
-  ["another Apple ID", { appAppleIdentifier: 12 }, {}, INVALID, /Apple ID is 12/],
-  ["no Apple ID", { appAppleIdentifier: null }, {}, INVALID, /Apple ID is missing/],
+  ["another bundle", { ...xcode("ab"), bundleId: "other" }, {}, INVALID, /^the bundle is other/],
+  ["another Apple ID", { appAppleId: 12 }, {}, INVALID, /Apple ID is 12/],
+  ["no Apple ID", { appAppleId: null }, {}, INVALID, /Apple ID is missing/],
   ["production, with no known Apple ID", {}, { appAppleIdentifier: null }, NOT_ACCEPTED, /no appAppleId/],
   ["production that is not accepted", {}, { environments: ["sandbox"] }, NOT_ACCEPTED, /accepts sandbox/],
   ["an unlisted certificate of Xcode", xcode("cd"), {}, NOT_ACCEPTED, /xcodeCertificates/],
@@ -71,7 +71,7 @@ test.each<[string, Partial<AppClaims>, Partial<AcceptedAppTransactions>, code: s
 
 test.each<[string, Partial<AppClaims>, Partial<AcceptedAppTransactions>]>([
   ["production with its Apple ID", {}, {}],
-  ["the sandbox with any Apple ID", { environment: "sandbox", appAppleIdentifier: APPLE_ID + 1 }, {}],
+  ["the sandbox with any Apple ID", { environment: "sandbox", appAppleId: APPLE_ID + 1 }, {}],
   ["the sandbox of an unreleased app", { environment: "sandbox" }, { appAppleIdentifier: null }],
   ["Xcode with a listed certificate", xcode("ab"), { environments: ["xcode"] }],
 ])("an app transaction of %s is accepted", (_, claims, accepted) => {

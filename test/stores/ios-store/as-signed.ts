@@ -6,18 +6,18 @@ import { DAY, NOW } from "../../../testing/support/stores/purchases.ts";
 export const asSigned = (fields: Partial<Transaction> = {}): Transaction =>
   aVerifiedTransaction({
     subscriptionGroupIdentifier: "21454321",
-    webOrderLineItemIdentifier: "700000000000002",
-    originalPurchasedAt: NOW - 10 * DAY,
+    webOrderLineItemId: "700000000000002",
+    originalPurchaseDate: NOW - 10 * DAY,
     ...fields,
   });
 
 /** A purchase as StoreKit testing in Xcode signs it: every id is "0". */
-export const signedInXcode = (productIdentifier: string, fields: Partial<Transaction> = {}): Transaction =>
+export const signedInXcode = (productId: string, fields: Partial<Transaction> = {}): Transaction =>
   aVerifiedTransaction({
     environment: "xcode",
     xcodeCertificate: "ab",
-    transactionIdentifier: "0",
-    originalTransactionIdentifier: "0",
-    productIdentifier,
+    transactionId: "0",
+    originalTransactionId: "0",
+    productId,
     ...fields,
   });

@@ -11,19 +11,19 @@ import { cases } from "../../../testing/support/proof.ts";
 
 const OTHER = "704000000000002";
 const appTransaction = aVerifiedAppTransaction();
-const none = aVerifiedAppTransaction({ appTransactionIdentifier: null });
+const none = aVerifiedAppTransaction({ appTransactionId: null });
 const good = aVerifiedTransaction();
-const of = (originalTransactionIdentifier: string, appTransactionIdentifier: string | null) =>
-  aVerifiedTransaction({ originalTransactionIdentifier, appTransactionIdentifier });
-const info = (originalTransactionIdentifier: string, appTransactionIdentifier: string) =>
-  aVerifiedRenewalInfo({ originalTransactionIdentifier, appTransactionIdentifier });
+const of = (originalTransactionId: string, appTransactionId: string | null) =>
+  aVerifiedTransaction({ originalTransactionId, appTransactionId });
+const info = (originalTransactionId: string, appTransactionId: string) =>
+  aVerifiedRenewalInfo({ originalTransactionId, appTransactionId });
 
 test.each([
-  ["bundleIdentifier", { bundleIdentifier: "com.example.other" }],
+  ["bundleId", { bundleId: "com.example.other" }],
   ["environment", { environment: "sandbox" }],
-  ["appTransactionIdentifier", { appTransactionIdentifier: OTHER }],
+  ["appTransactionId", { appTransactionId: OTHER }],
 ] as const)("the payloads of one request must have the same %s", (field, difference) => {
-  const bad = aVerifiedTransaction({ originalTransactionIdentifier: "9", ...difference });
+  const bad = aVerifiedTransaction({ originalTransactionId: "9", ...difference });
   expect(disagreement(appTransaction, [good, good, bad, bad])).toEqual({ index: 2, field });
 });
 
@@ -33,7 +33,7 @@ test.each([
   ["none is of its lineage", appTransaction, [info("1", ACCOUNT), info("2", OTHER)], of("1", ACCOUNT), 1],
   ["two lineages differ", none, [info("2", OTHER)], of("1", ACCOUNT), 0],
 ])("a renewal info agrees by its lineage's ids: %s", (_, first, infos, transaction, index) => {
-  const expected = index === null ? null : { index, field: "appTransactionIdentifier" };
+  const expected = index === null ? null : { index, field: "appTransactionId" };
   expect(disagreement(first, infos, [transaction])).toEqual(expected);
 });
 
@@ -48,15 +48,15 @@ test.each<[string, Parameters<typeof appTransactionIdentityOf>[0], string | null
 
 test("app transaction ids are compared as the rule says, in any order of lineages", () => {
   const payload = fc.record({
-    originalTransactionIdentifier: fc.constantFrom("1", "2", "3"),
-    appTransactionIdentifier: fc.constantFrom(null, ACCOUNT, OTHER),
+    originalTransactionId: fc.constantFrom("1", "2", "3"),
+    appTransactionId: fc.constantFrom(null, ACCOUNT, OTHER),
   });
   fc.assert(
     fc.property(fc.constantFrom(null, ACCOUNT), fc.array(payload, { maxLength: 6 }), (own, fields) => {
-      const first = aVerifiedAppTransaction({ appTransactionIdentifier: own });
+      const first = aVerifiedAppTransaction({ appTransactionId: own });
       const payloads: readonly Agreeing[] = fields.map(aVerifiedTransaction);
-      const lineages = [...Map.groupBy(fields, (one) => one.originalTransactionIdentifier).values()]
-        .map((some) => some.flatMap((one) => one.appTransactionIdentifier ?? []))
+      const lineages = [...Map.groupBy(fields, (one) => one.originalTransactionId).values()]
+        .map((some) => some.flatMap((one) => one.appTransactionId ?? []))
         .filter((carried) => carried.length > 0);
       const isOnes = (value: string): boolean =>
         lineages.every((carried: readonly string[]) => carried.includes(value));

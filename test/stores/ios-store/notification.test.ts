@@ -42,7 +42,7 @@ describe("a notification", () => {
     });
   });
 
-  const inSandbox = { environment: "sandbox", appAppleIdentifier: null };
+  const inSandbox = { environment: "sandbox", appAppleId: null };
   test.each<[string, Payload, object]>([
     ["data", { data: anApp(), summary: null, appData: null, externalPurchaseToken: null }, {}],
     ["summary", { summary: anApp({ succeededCount: 5 }) }, {}],

@@ -18,21 +18,19 @@ const verify = (payload: object, signer: JwsSigner = chain) =>
   verifier.verifyRenewalInfos([signJws(payload, signer)], trust, NOW);
 
 describe("a renewal info", () => {
-  test.each<[string, unknown, object]>([
-    ["autoRenewStatus", 1, {}],
-    ["autoRenewStatus", 0, { willRenew: false }],
-    ["autoRenewStatus", 2, { willRenew: false }],
-    ["autoRenewProductId", undefined, { renewsInto: null }],
-    ["renewalDate", undefined, { periodEndsAt: null }],
-    ["gracePeriodExpiresDate", NOW + DAY, { graceEndsAt: NOW + DAY }],
-    ["isInBillingRetryPeriod", true, { isInBillingRetry: true }],
-    ["expirationIntent", 2, { expirationIntent: 2 }],
-    ["appTransactionId", "0", { appTransactionIdentifier: null }],
-    ["aNewField", { deeply: [1] }, {}],
-  ])("is read when %s is %p", async (field, value, read) => {
+  test.each<[string, unknown, unknown]>([
+    ["autoRenewStatus", 2, 2],
+    ["autoRenewProductId", undefined, null],
+    ["renewalDate", undefined, null],
+    ["gracePeriodExpiresDate", NOW + DAY, NOW + DAY],
+    ["isInBillingRetryPeriod", true, true],
+    ["expirationIntent", 2, 2],
+    ["appTransactionId", "0", null],
+    ["aNewField", { deeply: [1] }, undefined],
+  ])("whose %s is %p has %p", async (field, value, read) => {
     expect(await verify(aRenewalInfo({ [field]: value }))).toEqual({
       outcome: "verified",
-      payload: [aVerifiedRenewalInfo(read)],
+      payload: [aVerifiedRenewalInfo({ [field]: read })],
     });
   });
 
@@ -62,9 +60,9 @@ describe("in Xcode, where every id is 0", () => {
         aVerifiedRenewalInfo({
           environment: "xcode",
           xcodeCertificate,
-          originalTransactionIdentifier: "0",
-          appTransactionIdentifier: null,
-          periodEndsAt: NOW,
+          originalTransactionId: "0",
+          appTransactionId: null,
+          renewalDate: NOW,
         }),
       ],
     });
@@ -74,16 +72,16 @@ describe("in Xcode, where every id is 0", () => {
   const info = aVerifiedRenewalInfo({
     environment: "xcode",
     xcodeCertificate: "ab",
-    originalTransactionIdentifier: "0",
-    productIdentifier: "monthly",
+    originalTransactionId: "0",
+    productId: "monthly",
   });
   const group = { subscriptionGroupIdentifier: "group" };
   test.each([
     ["ab:0:group", "of its product", signedInXcode("monthly", group)],
     [undefined, "of another product", signedInXcode("yearly")],
     [undefined, "that another certificate signed", signedInXcode("monthly", { xcodeCertificate: "cd" })],
-    [undefined, "that is no subscription", signedInXcode("monthly", { nature: "non_consumable" })],
-    [undefined, "of another original id", signedInXcode("monthly", { originalTransactionIdentifier: "1" })],
+    [undefined, "that is no subscription", signedInXcode("monthly", { type: "Non-Consumable" })],
+    [undefined, "of another original id", signedInXcode("monthly", { originalTransactionId: "1" })],
   ])("its lineage is %p beside a transaction %s", (key, _, transaction) => {
     expect(renewalsOf([info], [transaction])[0]?.key).toBe(key);
   });
@@ -102,12 +100,23 @@ test("elsewhere its original transaction id is its lineage", () => {
 });
 
 test.each([
+  [{ autoRenewStatus: 0 }, { willRenew: false }],
+  [{ autoRenewStatus: 2 }, { willRenew: false }],
+  [{ autoRenewProductId: "yearly" }, { renewsInto: "yearly" }],
+  [{ gracePeriodExpiresDate: NOW + DAY }, { graceEndsAt: NOW + DAY }],
+  [{ isInBillingRetryPeriod: null }, { isInBillingRetry: false }],
+  [{ isInBillingRetryPeriod: true }, { isInBillingRetry: true }],
+])("a renewal info with %j states a renewal with %j", (fields, renewal) => {
+  expect(renewalsOf([aVerifiedRenewalInfo(fields)], [])).toMatchObject([{ renewal }]);
+});
+
+test.each([
   ["a grace period", { isInGrace: true }, { isInGrace: true }],
   ["no grace period", { isInGrace: false }, { isInGrace: false }],
   ["nothing, as an app's has none", {}, null],
 ])("the status beside a renewal info says %s", (_, said, status) => {
   const info = aVerifiedRenewalInfo();
   const [known] = renewalsOf([{ ...info, ...said }], []);
-  const { periodEndsAt, signedAt } = info;
+  const { renewalDate: periodEndsAt, signedAt } = info;
   expect(known?.renewal?.status).toEqual(status && { ...status, periodEndsAt, signedAt });
 });

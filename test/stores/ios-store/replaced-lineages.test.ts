@@ -39,40 +39,40 @@ const statuses = (transactions: readonly Transaction[], moment = NOW) =>
 
 /** A month that began so many days ago, signed then: `lineage:id`. */
 const month = (name: string, began: number, fields: Partial<Transaction> = {}) => {
-  const [originalTransactionIdentifier = "", id = ""] = name.split(":");
+  const [originalTransactionId = "", id = ""] = name.split(":");
   return aVerifiedTransaction({
-    transactionIdentifier: id,
-    originalTransactionIdentifier,
-    productIdentifier: "monthly",
-    webOrderLineItemIdentifier: id,
-    purchasedAt: NOW - began * DAY,
-    expiresAt: NOW - (began - 30) * DAY,
+    transactionId: id,
+    originalTransactionId,
+    productId: "monthly",
+    webOrderLineItemId: id,
+    purchaseDate: NOW - began * DAY,
+    expiresDate: NOW - (began - 30) * DAY,
     signedAt: NOW - began * DAY + 1000,
     ...fields,
   });
 };
-const from = (previousOriginalTransactionIdentifier: string) => ({ previousOriginalTransactionIdentifier });
+const from = (previousOriginalTransactionId: string) => ({ previousOriginalTransactionId });
 
 describe("previousOriginalTransactionId", () => {
   const [older, first] = [month("A:1", 70), month("A:1", 10)];
-  const whole = { webOrderLineItemIdentifier: "w", expiresAt: NOW + 300 * DAY };
-  const refunded = month("A:1", 60, { ...whole, revokedAt: NOW - 50 * DAY, signedAt: NOW - 40 * DAY });
+  const whole = { webOrderLineItemId: "w", expiresDate: NOW + 300 * DAY };
+  const refunded = month("A:1", 60, { ...whole, revocationDate: NOW - 50 * DAY, signedAt: NOW - 40 * DAY });
   const restored = month("A:3", 55, whole);
-  const naming = month("B:2", 40, { ...from("A"), webOrderLineItemIdentifier: "w2" });
+  const naming = month("B:2", 40, { ...from("A"), webOrderLineItemId: "w2" });
   const renewal = month("B:4", 10, from("A"));
-  const takenBack = { ...renewal, revokedAt: NOW - DAY, signedAt: NOW - DAY };
+  const takenBack = { ...renewal, revocationDate: NOW - DAY, signedAt: NOW - DAY };
   const between = [month("B:2", 40, from("A")), month("A:3", 25), renewal, takenBack];
-  const copied = { ...naming, transactionIdentifier: "9", purchasedAt: NOW - DAY, signedAt: NOW - DAY };
-  const moved = (began: number, expiresAt: number) => month("B:2", began, { ...from("A"), expiresAt });
+  const copied = { ...naming, transactionId: "9", purchaseDate: NOW - DAY, signedAt: NOW - DAY };
+  const moved = (began: number, expiresDate: number) => month("B:2", began, { ...from("A"), expiresDate });
   const mutual = (name: string, other: string, signed: number) =>
-    month(name, 10, { ...from(other), webOrderLineItemIdentifier: "w", signedAt: NOW - signed * DAY });
+    month(name, 10, { ...from(other), webOrderLineItemId: "w", signedAt: NOW - signed * DAY });
 
   test.each<[rule: string, expected: string, transactions: Transaction[], moment?: number]>([
     ["ends what the older lineage had", "expired", [first, moved(5, NOW - 1)]],
     [
       "shows a refund under the new lineage",
       "revoked",
-      [first, month("B:2", 5, { ...from("A"), revokedAt: NOW - 1 })],
+      [first, month("B:2", 5, { ...from("A"), revocationDate: NOW - 1 })],
     ],
     ["a restored copy does not undo a refund", "revoked", [refunded, restored]],
     ["a move does not undo a refund", "expired", [refunded, restored, moved(57, NOW - 27 * DAY)]],

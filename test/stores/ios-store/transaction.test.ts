@@ -56,35 +56,33 @@ describe("a transaction", () => {
       expect([value, await outcome(aTransaction({ [field]: value }))]).toEqual([value, "verified"]);
   });
 
-  test.each([
-    ["Non-Renewing Subscription", "non_renewing"],
-    ["Non-Consumable", "non_consumable"],
-    ["Consumable", "consumable"],
-  ] as const)("of type %p needs no end", async (type, nature) => {
+  const others = ["Non-Renewing Subscription", "Non-Consumable", "Consumable"] as const;
+  test.each(others)("of type %p needs no end", async (type) => {
     for (const expiresDate of [undefined, null])
       expect(await verify(aTransaction({ type, expiresDate }))).toEqual({
         outcome: "verified",
-        payload: [asSigned({ nature, expiresAt: null })],
+        payload: [asSigned({ type, expiresDate: null })],
       });
   });
 
   test.each([
-    ["previousOriginalTransactionId", "600", { previousOriginalTransactionIdentifier: "600" }],
-    ["previousOriginalTransactionId", "0", { previousOriginalTransactionIdentifier: null }],
-    ["appTransactionId", "0", { appTransactionIdentifier: null }],
-    ["webOrderLineItemId", "0", { webOrderLineItemIdentifier: null }],
-    ["webOrderLineItemId", undefined, { webOrderLineItemIdentifier: null }],
-    ["subscriptionGroupIdentifier", "", { subscriptionGroupIdentifier: null }],
-    ["originalPurchaseDate", NOW - 90 * DAY, { originalPurchasedAt: NOW - 90 * DAY }],
-    ["originalPurchaseDate", undefined, { originalPurchasedAt: null }],
-    ["quantity", 3, { quantity: 3 }],
-    ["quantity", 0, { quantity: 1 }],
-    ["quantity", undefined, { quantity: 1 }],
-    ["revocationPercentage", 33333, { revokedMilliPercent: 33333 }],
-  ])("is read when %s is %p", async (field, value, expected) => {
+    ["previousOriginalTransactionId", "600", "600"],
+    ["previousOriginalTransactionId", "0", null],
+    ["appTransactionId", "0", null],
+    ["webOrderLineItemId", "0", null],
+    ["webOrderLineItemId", undefined, null],
+    ["subscriptionGroupIdentifier", "", null],
+    ["originalPurchaseDate", NOW - 90 * DAY, NOW - 90 * DAY],
+    ["originalPurchaseDate", undefined, null],
+    ["quantity", 3, 3],
+    ["quantity", 0, null],
+    ["quantity", undefined, null],
+    ["revocationPercentage", 33333, 33333],
+    ["isUpgraded", undefined, null],
+  ])("whose %s is %p has %p", async (field, value, read) => {
     expect(await verify(aTransaction({ [field]: value }))).toEqual({
       outcome: "verified",
-      payload: [asSigned(expected)],
+      payload: [asSigned({ [field]: read })],
     });
   });
 });
@@ -111,7 +109,7 @@ describe("the transactions of a request", () => {
     const jws = ["1", "2", "3"].map((transactionId) => signJws(aTransaction({ transactionId }), chain));
     expect(await verifier.verifyTransactions(jws, trust, NOW)).toEqual({
       outcome: "verified",
-      payload: ["1", "2", "3"].map((transactionIdentifier) => asSigned({ transactionIdentifier })),
+      payload: ["1", "2", "3"].map((transactionId) => asSigned({ transactionId })),
     });
     expect(await verifier.verifyTransactions([], trust, NOW)).toEqual({ outcome: "verified", payload: [] });
   });

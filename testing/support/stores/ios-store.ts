@@ -24,6 +24,8 @@ export const ACCOUNT = "704000000000001";
 /** A payload in the store's own field names; a field that is undefined is left out. */
 export type Payload = Readonly<Record<string, unknown>>;
 
+const APP = { bundleId: BUNDLE, appAppleId: APPLE_ID };
+
 const customer: SandboxCustomer = {
   bundleIdentifier: BUNDLE,
   appAppleIdentifier: APPLE_ID,
@@ -52,26 +54,29 @@ export const anAppTransaction = (fields: Payload = {}): Payload => ({
   ...fields,
 });
 
-/** The payload of the renewal info of {@link aTransaction}'s subscription, which will renew. */
-export const aRenewalInfo = (fields: Payload = {}): Payload => ({
+const RENEWAL = {
   originalTransactionId: "700000000000001",
   productId: "com.example.trails.premium.monthly",
   autoRenewProductId: "com.example.trails.premium.monthly",
   autoRenewStatus: 1,
   renewalDate: NOW + 20 * DAY,
+  appTransactionId: ACCOUNT,
+};
+
+/** The payload of the renewal info of {@link aTransaction}'s subscription, which will renew. */
+export const aRenewalInfo = (fields: Payload = {}): Payload => ({
+  ...RENEWAL,
   recentSubscriptionStartDate: NOW - 10 * DAY,
   renewalPrice: 4990,
   currency: "USD",
   environment: "Production",
   signedDate: NOW - 1000,
-  appTransactionId: ACCOUNT,
   ...fields,
 });
 
 /** The app fields that `data`, `summary` and `appData` of a notification share. */
 export const anApp = (fields: Payload = {}): Payload => ({
-  appAppleId: APPLE_ID,
-  bundleId: BUNDLE,
+  ...APP,
   environment: "Production",
   ...fields,
 });
@@ -112,14 +117,9 @@ export const aNotification = (
 
 /** {@link aRenewalInfo} in its verified form. */
 export const aVerifiedRenewalInfo = (fields: Partial<RenewalInfo> = {}): RenewalInfo => ({
-  originalTransactionIdentifier: "700000000000001",
-  productIdentifier: "com.example.trails.premium.monthly",
-  appTransactionIdentifier: ACCOUNT,
-  periodEndsAt: NOW + 20 * DAY,
-  willRenew: true,
-  renewsInto: "com.example.trails.premium.monthly",
-  graceEndsAt: null,
-  isInBillingRetry: false,
+  ...RENEWAL,
+  gracePeriodExpiresDate: null,
+  isInBillingRetryPeriod: null,
   expirationIntent: null,
   environment: "production",
   signedAt: NOW - 1000,
@@ -132,8 +132,7 @@ export const aVerifiedNotification = (fields: Partial<Notification> = {}): Notif
   identifier: "002e14d5-51f5-4503-b5a8-c3a1af68eb20",
   kind: "DID_RENEW",
   type: "DID_RENEW",
-  bundleIdentifier: BUNDLE,
-  appAppleIdentifier: APPLE_ID,
+  ...APP,
   signedTransaction: null,
   signedRenewalInfo: null,
   signedAppTransaction: null,
@@ -147,21 +146,21 @@ export const aVerifiedNotification = (fields: Partial<Notification> = {}): Notif
 
 /** {@link aTransaction} in its verified form. */
 export const aVerifiedTransaction = (fields: Partial<Transaction> = {}): Transaction => ({
-  transactionIdentifier: "700000000000002",
-  originalTransactionIdentifier: "700000000000001",
-  productIdentifier: "com.example.trails.premium.monthly",
-  bundleIdentifier: BUNDLE,
-  appTransactionIdentifier: ACCOUNT,
-  previousOriginalTransactionIdentifier: null,
+  transactionId: "700000000000002",
+  originalTransactionId: "700000000000001",
+  productId: "com.example.trails.premium.monthly",
+  bundleId: BUNDLE,
+  appTransactionId: ACCOUNT,
+  previousOriginalTransactionId: null,
   subscriptionGroupIdentifier: null,
-  webOrderLineItemIdentifier: null,
-  nature: "auto_renewable",
-  purchasedAt: NOW - 10 * DAY,
-  originalPurchasedAt: null,
-  expiresAt: NOW + 20 * DAY,
+  webOrderLineItemId: null,
+  type: "Auto-Renewable Subscription",
+  purchaseDate: NOW - 10 * DAY,
+  originalPurchaseDate: null,
+  expiresDate: NOW + 20 * DAY,
   quantity: 1,
-  revokedAt: null,
-  revokedMilliPercent: null,
+  revocationDate: null,
+  revocationPercentage: null,
   isUpgraded: false,
   environment: "production",
   signedAt: NOW - 1000,
@@ -171,9 +170,8 @@ export const aVerifiedTransaction = (fields: Partial<Transaction> = {}): Transac
 
 /** {@link anAppTransaction} in its verified form. */
 export const aVerifiedAppTransaction = (fields: Partial<AppTransaction> = {}): AppTransaction => ({
-  bundleIdentifier: BUNDLE,
-  appAppleIdentifier: APPLE_ID,
-  appTransactionIdentifier: ACCOUNT,
+  ...APP,
+  appTransactionId: ACCOUNT,
   environment: "production",
   signedAt: NOW - 2000,
   xcodeCertificate: null,

@@ -17,10 +17,10 @@ const renewalScript = fc.record({
     { weight: 1, arbitrary: choice("with the transaction") },
   ),
   date: choice("end", "end", "end", "grace end", "another end", "absent"),
-  willRenew: choice(true, true, false),
+  autoRenewStatus: choice(1, 1, 0),
   /** Days of grace after the end; null: none. */
   grace: choice(null, null, 0.5, 6, 16),
-  isInBillingRetry: choice(false, false, true),
+  isInBillingRetryPeriod: choice(false, false, true),
   expirationIntent: choice(null, null, 2),
   inGrace: choice(null, false, true),
 });
@@ -30,15 +30,15 @@ const renewalOf = (
   { fact, signed, date, grace, inGrace, ...script }: Made<typeof renewalScript>,
   index: number,
 ): StatedRenewalInfo[] => {
-  const periods = facts.filter(({ nature }) => nature === "auto_renewable");
+  const periods = facts.filter(({ type }) => type === "Auto-Renewable Subscription");
   if (periods.length === 0) return [];
   const period = at(periods, fact);
-  const end = period.expiresAt ?? 0;
+  const end = period.expiresDate ?? 0;
   const graceEnd = grace === null ? null : end + grace * DAY;
   const dates = {
     end,
     "grace end": graceEnd ?? end,
-    "another end": at(periods, fact + 1).expiresAt,
+    "another end": at(periods, fact + 1).expiresDate,
     absent: null,
   };
   const signedAt = signed === "with the transaction" ? period.signedAt : end + signed * DAY;
@@ -46,10 +46,10 @@ const renewalOf = (
     {
       ...aVerifiedRenewalInfo(script),
       environment: period.environment,
-      originalTransactionIdentifier: period.originalTransactionIdentifier,
-      renewsInto: null,
-      periodEndsAt: dates[date],
-      graceEndsAt: graceEnd,
+      originalTransactionId: period.originalTransactionId,
+      autoRenewProductId: null,
+      renewalDate: dates[date],
+      gracePeriodExpiresDate: graceEnd,
       ...(inGrace !== null && { isInGrace: inGrace }),
       // No two of one lineage are signed at one moment.
       signedAt: Math.floor(signedAt / 10) * 10 + index,
@@ -74,26 +74,26 @@ const moved = (
 ): IosFact[] => {
   if (facts.length === 0) return [];
   const [fact, target] = [at(facts, from), at(facts, to)];
-  const { nature, transactionIdentifier, originalTransactionIdentifier: original } = fact;
+  const { type, transactionId, originalTransactionId: original } = fact;
   // Under one lineage, two purchases of a product at one moment could not be told from copies of one.
   const hasTwin =
-    nature !== "auto_renewable" &&
+    type !== "Auto-Renewable Subscription" &&
     facts.some(
       (other) =>
-        other.productIdentifier === fact.productIdentifier &&
-        other.purchasedAt === fact.purchasedAt &&
-        other.originalTransactionIdentifier !== original,
+        other.productId === fact.productId &&
+        other.purchaseDate === fact.purchaseDate &&
+        other.originalTransactionId !== original,
     );
-  if (original === target.originalTransactionIdentifier || hasTwin) return [];
+  if (original === target.originalTransactionId || hasTwin) return [];
   return [
     {
       ...fact,
-      transactionIdentifier: isReissued ? `${transactionIdentifier}9` : transactionIdentifier,
-      originalTransactionIdentifier: target.originalTransactionIdentifier,
+      transactionId: isReissued ? `${transactionId}9` : transactionId,
+      originalTransactionId: target.originalTransactionId,
       // It is the same person's there, too.
-      appTransactionIdentifier: target.appTransactionIdentifier,
+      appTransactionId: target.appTransactionId,
       signedAt: fact.signedAt + (later ? 3 : -3),
-      previousOriginalTransactionIdentifier: names ? original : null,
+      previousOriginalTransactionId: names ? original : null,
     },
   ];
 };

@@ -73,12 +73,12 @@ type LineageScript = Made<typeof lineageScript>;
 const SUBSCRIPTIONS = ["monthly", "yearly", "basic"] as const;
 const LENGTHS = { monthly: 30, yearly: 365, basic: 30 } as const;
 const ONE_TIME = [
-  ["map", "non_consumable"],
-  ["forever", "non_consumable"],
-  ["season", "non_renewing"],
-  ["day", "consumable"],
-  ["coins", "consumable"],
-  ["day", "consumable"],
+  ["map", "Non-Consumable"],
+  ["forever", "Non-Consumable"],
+  ["season", "Non-Renewing Subscription"],
+  ["day", "Consumable"],
+  ["coins", "Consumable"],
+  ["day", "Consumable"],
 ] as const;
 
 /** The identifiers of one lineage of an Apple Account. */
@@ -97,14 +97,14 @@ const idOf = ({ original }: Lineage, index: number): string => `${original}${Str
 const transactionOf = (lineage: Lineage, fields: Partial<IosFact>): IosFact => ({
   ...aVerifiedTransaction({
     environment: lineage.environment,
-    originalTransactionIdentifier: lineage.original,
-    appTransactionIdentifier: lineage.appTransaction,
+    originalTransactionId: lineage.original,
+    appTransactionId: lineage.appTransaction,
     ...fields,
   }),
   store: "ios-store",
 });
 
-type Period = IosFact & { readonly purchasedAt: number; readonly expiresAt: number };
+type Period = IosFact & { readonly purchaseDate: number; readonly expiresDate: number };
 
 /** When the next period is bought, and its start; null: the store sells none so. */
 const boughtAfter = (
@@ -116,18 +116,18 @@ const boughtAfter = (
   const at = (boughtAt: number, start = boughtAt) => ({ boughtAt, start });
   switch (begins) {
     case "at the end":
-      return at(current.expiresAt);
+      return at(current.expiresDate);
     case "ahead":
-      return at(Math.max(clock, current.expiresAt - DAY), current.expiresAt);
+      return at(Math.max(clock, current.expiresDate - DAY), current.expiresDate);
     case "now":
       return at(clock + days * HOUR + 1);
     case "within":
-      return at(Math.max(clock, Math.min(current.purchasedAt + days * DAY + 1, current.expiresAt - 1)));
+      return at(Math.max(clock, Math.min(current.purchaseDate + days * DAY + 1, current.expiresDate - 1)));
     case "with it":
       // Once only: the store does not sell three times in a millisecond.
-      return before?.purchasedAt === current.purchasedAt ? null : at(clock, current.purchasedAt);
+      return before?.purchaseDate === current.purchaseDate ? null : at(clock, current.purchaseDate);
     case "later":
-      return at(current.expiresAt + days * DAY);
+      return at(current.expiresDate + days * DAY);
   }
 };
 
@@ -138,24 +138,24 @@ const createSubscription = (lineage: Lineage, first: number, began: number, webO
   const say = (fact: Period): Period => {
     // A lineage's first transaction has been seen with one app transaction id, and its renewals with another.
     const isOther = lineage.otherAppTransaction !== null && facts.length % 2 === 1;
-    const appTransactionIdentifier = isOther ? lineage.otherAppTransaction : lineage.appTransaction;
-    const said = { ...fact, signedAt: clock + 10 * (facts.length + 1), appTransactionIdentifier };
+    const appTransactionId = isOther ? lineage.otherAppTransaction : lineage.appTransaction;
+    const said = { ...fact, signedAt: clock + 10 * (facts.length + 1), appTransactionId };
     facts.push(said);
     return said;
   };
-  const buy = (index: number, purchasedAt: number, sameOrder?: IosFact): void => {
-    const productIdentifier = at(SUBSCRIPTIONS, index);
-    const ownOrder = sameOrder?.webOrderLineItemIdentifier ?? `9${lineage.original}${facts.length}`;
+  const buy = (index: number, purchaseDate: number, sameOrder?: IosFact): void => {
+    const productId = at(SUBSCRIPTIONS, index);
+    const ownOrder = sameOrder?.webOrderLineItemId ?? `9${lineage.original}${facts.length}`;
     const bought = transactionOf(lineage, {
-      transactionIdentifier: idOf(lineage, facts.length),
-      productIdentifier,
+      transactionId: idOf(lineage, facts.length),
+      productId,
       subscriptionGroupIdentifier: "main",
-      webOrderLineItemIdentifier: webOrders ? ownOrder : null,
-      originalPurchasedAt: began,
-      previousOriginalTransactionIdentifier: lineage.previous,
+      webOrderLineItemId: webOrders ? ownOrder : null,
+      originalPurchaseDate: began,
+      previousOriginalTransactionId: lineage.previous,
     });
-    const expiresAt = purchasedAt + LENGTHS[productIdentifier] * DAY;
-    periods.push(say({ ...bought, purchasedAt, expiresAt }));
+    const expiresDate = purchaseDate + LENGTHS[productId] * DAY;
+    periods.push(say({ ...bought, purchaseDate, expiresDate }));
   };
   buy(first, clock);
   return {
@@ -175,12 +175,12 @@ const createSubscription = (lineage: Lineage, first: number, began: number, webO
       clock += days * (as === "itself" ? DAY : HOUR);
       const said = say({
         ...period,
-        ...(as !== "itself" && { transactionIdentifier: idOf(lineage, facts.length) }),
+        ...(as !== "itself" && { transactionId: idOf(lineage, facts.length) }),
         // Like some old copies, it has the time of the restore as its purchase date.
-        ...(as === "restore" && { purchasedAt: clock }),
-        ...(as === "another part" && { productIdentifier: at(SUBSCRIPTIONS, days) }),
-        ...(mark === "refund" && { revokedAt: clock }),
-        ...(mark === "reversal" && { revokedAt: null }),
+        ...(as === "restore" && { purchaseDate: clock }),
+        ...(as === "another part" && { productId: at(SUBSCRIPTIONS, days) }),
+        ...(mark === "refund" && { revocationDate: clock }),
+        ...(mark === "reversal" && { revocationDate: null }),
         ...(mark === "upgrade" && { isUpgraded: true }),
       });
       if (as === "itself") periods[index] = said;
@@ -189,10 +189,10 @@ const createSubscription = (lineage: Lineage, first: number, began: number, webO
     extend: (days: number): void => {
       const current = at(periods, periods.length - 1);
       const isRefunded = facts.some(
-        (one) => one.transactionIdentifier === current.transactionIdentifier && one.revokedAt !== null,
+        (one) => one.transactionId === current.transactionId && one.revocationDate !== null,
       );
       if (current.isUpgraded || isRefunded || !webOrders) return;
-      periods[periods.length - 1] = say({ ...current, expiresAt: current.expiresAt + days * DAY });
+      periods[periods.length - 1] = say({ ...current, expiresDate: current.expiresDate + days * DAY });
     },
   };
 };
@@ -216,20 +216,22 @@ const subscriptionFacts = (
   return facts.slice(Math.min(unheard, facts.length - 1));
 };
 
+const NOT_REVOKED = { revocationDate: null, revocationPercentage: null };
+
 const oneTimeFacts = (
   { begins, product: index, quantity, steps }: LineageScript & { form: "one-time" },
   lineage: Lineage,
 ): readonly IosFact[] => {
-  const [productIdentifier, nature] = at(ONE_TIME, index);
+  const [productId, type] = at(ONE_TIME, index);
   let clock = BEGIN + begins * DAY;
   const first = transactionOf(lineage, {
-    transactionIdentifier: lineage.original,
-    productIdentifier,
-    nature,
-    purchasedAt: clock,
-    originalPurchasedAt: clock,
-    expiresAt: null,
-    quantity: nature === "non_consumable" ? 1 : quantity,
+    transactionId: lineage.original,
+    productId,
+    type,
+    purchaseDate: clock,
+    originalPurchaseDate: clock,
+    expiresDate: null,
+    quantity: type === "Non-Consumable" ? 1 : quantity,
     signedAt: clock + 1,
   });
   let last = first;
@@ -237,18 +239,17 @@ const oneTimeFacts = (
   for (const { which, isCopy, revoked, days } of steps) {
     clock += days * DAY + 10;
     // As it was said last, refunded or not.
-    const another = facts.findLast((one) => one.transactionIdentifier !== last.transactionIdentifier) ?? last;
+    const another = facts.findLast((one) => one.transactionId !== last.transactionId) ?? last;
     const share = revoked === "part" ? at([33_333, 50_000, 66_667], days) : at([null, 100_000], days);
     last = {
       ...(which === "first" ? first : which === "another" ? another : last),
-      ...(revoked === "no" && { revokedAt: null, revokedMilliPercent: null }),
-      ...((revoked === "whole" || revoked === "part") && { revokedAt: clock, revokedMilliPercent: share }),
+      ...(revoked === "no" && NOT_REVOKED),
+      ...(["whole", "part"].includes(revoked) && { revocationDate: clock, revocationPercentage: share }),
       ...(isCopy &&
-        nature !== "consumable" && {
-          transactionIdentifier: idOf(lineage, facts.length),
-          purchasedAt: clock,
-          revokedAt: null,
-          revokedMilliPercent: null,
+        type !== "Consumable" && {
+          transactionId: idOf(lineage, facts.length),
+          purchaseDate: clock,
+          ...NOT_REVOKED,
         }),
       signedAt: clock,
     };

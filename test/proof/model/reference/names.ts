@@ -14,14 +14,14 @@ const appName = (environment: Environment, appTransaction: string): string =>
 
 export const purchaseName = (fact: Fact): string =>
   fact.store === "ios-store"
-    ? lineageName(fact.environment, fact.originalTransactionIdentifier)
+    ? lineageName(fact.environment, fact.originalTransactionId)
     : tokenName(fact.environment, fact.token);
 
 /** The lineage that this one replaced. */
 const previousName = ({
   environment,
-  previousOriginalTransactionIdentifier: previous,
-  originalTransactionIdentifier: original,
+  previousOriginalTransactionId: previous,
+  originalTransactionId: original,
 }: IosFact): string | null =>
   previous === null || previous === original ? null : lineageName(environment, previous);
 
@@ -48,7 +48,7 @@ export const namesOf = (fact: Fact): string[] => [
  */
 export const appTransactionsOf = ({ environment, appTransaction, facts }: ModelRequest): string[] => {
   const lineages = [...Map.groupBy(facts, purchaseName).values()].map((said) =>
-    said.flatMap((fact) => (fact.store === "ios-store" ? (fact.appTransactionIdentifier ?? []) : [])),
+    said.flatMap((fact) => (fact.store === "ios-store" ? (fact.appTransactionId ?? []) : [])),
   );
   const [first, ...others] = [appTransaction === null ? [] : [appTransaction], ...lineages].filter(
     (carried) => carried.length > 0,
@@ -69,9 +69,7 @@ export const purchasesIn = (request: ModelRequest) => {
     name,
     facts,
     predecessors: facts.flatMap((fact) => namesOf(fact).slice(1)),
-    apps: facts.some((fact) => fact.store === "ios-store" && fact.appTransactionIdentifier !== null)
-      ? apps
-      : [],
+    apps: facts.some((fact) => fact.store === "ios-store" && fact.appTransactionId !== null) ? apps : [],
   }));
 };
 
@@ -88,7 +86,7 @@ export const byPerson = (
   const apps = appTransactionsOf(request);
   const namesIn = (fact: Fact): string[] => [
     ...namesOf(fact),
-    ...(fact.store === "ios-store" && fact.appTransactionIdentifier !== null ? apps : []),
+    ...(fact.store === "ios-store" && fact.appTransactionId !== null ? apps : []),
   ];
   const bonds = [apps, ...facts.map(namesIn), ...people.map(({ names }) => [...names])];
   const joinedWith = (names: ReadonlySet<string>): ReadonlySet<string> => {
@@ -134,9 +132,7 @@ export const namesIn = ({ people }: Pick<Known, "people">): ReadonlySet<string> 
 /** Renewal infos name nobody: those of lineages without an owner are ignored. */
 export const withRenewals = (known: Known, renewals: readonly StatedRenewalInfo[]): Known => {
   const named = namesIn(known);
-  const owned = renewals.filter((one) =>
-    named.has(lineageName(one.environment, one.originalTransactionIdentifier)),
-  );
+  const owned = renewals.filter((one) => named.has(lineageName(one.environment, one.originalTransactionId)));
   return { ...known, renewals: [...known.renewals, ...owned] };
 };
 

@@ -37,8 +37,8 @@ describe("StoreKit testing in Xcode", () => {
       outcome: "verified",
       payload: [
         asSigned({
-          transactionIdentifier: "0",
-          webOrderLineItemIdentifier: null,
+          transactionId: "0",
+          webOrderLineItemId: null,
           environment: "xcode",
           xcodeCertificate,
         }),
@@ -47,7 +47,7 @@ describe("StoreKit testing in Xcode", () => {
     const appTransaction = signJws(anAppTransaction({ receiptType: "Xcode", appAppleId: undefined }), xcode);
     expect(await verifier.verifyAppTransaction(appTransaction, trust, NOW)).toMatchObject({
       outcome: "verified",
-      payload: { environment: "xcode", appAppleIdentifier: null, xcodeCertificate },
+      payload: { environment: "xcode", appAppleId: null, xcodeCertificate },
     });
   });
   test("is refused without a registered certificate, even after it was accepted elsewhere", async () => {
@@ -86,9 +86,9 @@ describe("StoreKit testing in Xcode", () => {
       payload: [
         {
           signedAt: NOW - 1000,
-          purchasedAt: NOW - 10 * DAY,
-          originalPurchasedAt: NOW - 11 * DAY,
-          expiresAt: NOW + DAY,
+          purchaseDate: NOW - 10 * DAY,
+          originalPurchaseDate: NOW - 11 * DAY,
+          expiresDate: NOW + DAY,
         },
       ],
     });
