@@ -25,6 +25,11 @@ describe("a condition", () => {
       [1, "a"],
     ].map((value): [string, unknown] => ["#list = :v", value]),
     ["#map = :v", { b: 2, a: 1 }],
+    ...[1, 2].map((value): [string, unknown] => ["#map.#a = :v", value]),
+    ...["map.#missing", "none.#a", "missing.#a", "text.#a"].map((name): [string, unknown] => [
+      `#${name} <> :v`,
+      1,
+    ]),
     ["#missing = :v", null],
     ...[2, "2"].map((value): [string, unknown] => ["#number <> :v", value]),
     ["#missing <> :v", 2],

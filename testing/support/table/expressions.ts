@@ -72,9 +72,9 @@ const COMPARISONS: Readonly<Record<string, (a: unknown, b: unknown) => boolean>>
   ">=": (a, b) => order(a, b) >= 0,
 };
 
-const TOKEN = /\s*(?:(<>|<=|>=|[=<>(),]|[#:]?\w+))/gy;
+const TOKEN = /\s*(?:(<>|<=|>=|[=<>(),]|[#:]?\w+(?:\.#\w+)?))/gy;
 
-/** Presence, prefixes, comparisons of an attribute with a value, AND, OR and parentheses. */
+/** Presence, prefixes, comparisons of an attribute, or of one in a map, with a value, AND, OR and parentheses. */
 const parse = (expression: string): Test => {
   const tokens = [...expression.matchAll(TOKEN)].map(([, token = ""]) => token);
   if (tokens.join("") !== expression.replaceAll(/\s/g, "")) throw unknown(expression);
@@ -113,7 +113,11 @@ const parse = (expression: string): Test => {
     }
     const [compares, operand] = [COMPARISONS[next()], next()];
     if (compares === undefined || !operand.startsWith(":")) throw unknown(expression);
-    return (item, given) => compares(item[nameOf(first, given)], valueOf(operand, given));
+    const path = first.split(".");
+    return (item, given) => {
+      const value = path.reduce<unknown>((part, name) => (part as Item | null)?.[nameOf(name, given)], item);
+      return compares(value, valueOf(operand, given));
+    };
   };
   /** Operands of one kind with a word between them. */
   const joined = (word: string, operand: () => Test): Test[] => {
