@@ -103,7 +103,7 @@ case $(aws dynamodb describe-time-to-live --table-name "$table" --output text \
   --query TimeToLiveDescription.TimeToLiveStatus) in
   ENABLED | ENABLING) ;;
   *) set_up aws dynamodb update-time-to-live --table-name "$table" \
-    --time-to-live-specification Enabled=true,AttributeName=expiresAt ;;
+    --time-to-live-specification Enabled=true,AttributeName=timeToLive ;;
 esac
 echo "Point-in-time recovery"
 set_up aws dynamodb update-continuous-backups --table-name "$table" \

@@ -37,8 +37,6 @@ interface WithDefault<Value> {
   readonly default?: Value | null;
   /** The manifest of an application names the field even where it has its default. */
   readonly isAlwaysShown?: true;
-  /** The item holds the field even where it has its default. */
-  readonly isAlwaysStored?: true;
 }
 
 export type Field =
@@ -94,9 +92,9 @@ export const TRANSFERS = ["refuse", "when_inactive", "always"] as const;
 
 export const APPLICATION_FIELDS = {
   name: { kind: "name" },
-  transfers: { kind: "choice", of: TRANSFERS, default: "refuse", isAlwaysStored: true },
+  transfers: { kind: "choice", of: TRANSFERS, default: "refuse" },
   /** Time for which a subscription that was to renew stays active after its end while the store is silent. */
-  renewalLeeway: { kind: "duration", longest: DAY, default: 15 * MINUTE, isAlwaysStored: true },
+  renewalLeeway: { kind: "duration", longest: DAY, default: 15 * MINUTE },
   /** Whether changes are kept for the feed even without a destination. */
   keepsChanges: { kind: "flag", default: false },
 } as const satisfies Fields;
@@ -104,16 +102,10 @@ export const APPLICATION_FIELDS = {
 export const IOS_STORE_FIELDS = {
   bundleIdentifier: { kind: "bundleOrPackage" },
   /** The app's Apple ID, which production app transactions carry; null where production is not accepted. */
-  appAppleIdentifier: { kind: "positiveInteger", default: null, isAlwaysStored: true },
-  environments: {
-    kind: "choices",
-    of: ENVIRONMENTS,
-    default: BOTH,
-    isAlwaysShown: true,
-    isAlwaysStored: true,
-  },
+  appAppleIdentifier: { kind: "positiveInteger", default: null },
+  environments: { kind: "choices", of: ENVIRONMENTS, default: BOTH, isAlwaysShown: true },
   /** SHA-256 (hex, lower case) of the certificates that StoreKit testing in Xcode signs with. */
-  xcodeCertificates: { kind: "certificates", default: [], isAlwaysStored: true },
+  xcodeCertificates: { kind: "certificates", default: [] },
   /** Key for asking the App Store Server API about the bundle's purchases; null: Apple is not asked. */
   serverApi: { kind: "appStoreServerKey", default: null },
   /** Another service that takes the bundle's notifications, too; null: none. */
@@ -123,13 +115,7 @@ export const IOS_STORE_FIELDS = {
 export const ANDROID_STORE_FIELDS = {
   packageName: { kind: "bundleOrPackage" },
   credential: { kind: "androidStoreCredential" },
-  environments: {
-    kind: "choices",
-    of: BOTH,
-    default: BOTH,
-    isAlwaysShown: true,
-    isAlwaysStored: true,
-  },
+  environments: { kind: "choices", of: BOTH, default: BOTH, isAlwaysShown: true },
   /** Service account that may push the package's Real-time Developer Notifications; null: nobody. */
   notifications: { kind: "androidStoreNotifications", default: null },
 } as const satisfies Fields;
@@ -137,8 +123,8 @@ export const ANDROID_STORE_FIELDS = {
 export const PRODUCT_FIELDS = {
   store: { kind: "choice", of: STORES },
   productIdentifier: { kind: "name" },
-  basePlanIdentifier: { kind: "name", default: null, isAlwaysStored: true },
-  purchaseOptionIdentifier: { kind: "name", default: null, isAlwaysStored: true },
+  basePlanIdentifier: { kind: "name", default: null },
+  purchaseOptionIdentifier: { kind: "name", default: null },
   grants: { kind: "names" },
-  accessDuration: { kind: "period", default: null, isAlwaysStored: true },
+  accessDuration: { kind: "period", default: null },
 } as const satisfies Fields;

@@ -26,7 +26,7 @@ export const TABLE = {
   sortKey: "sk",
   ownerIndex: "owner",
   ownerAttribute: "owner",
-  timeToLiveAttribute: "expiresAt",
+  timeToLiveAttribute: "timeToLive",
 } as const satisfies Record<string, string> & { partitionKey: keyof Key; sortKey: keyof Key };
 
 export const keyText = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);

@@ -58,7 +58,7 @@ const queuesOf = async ({ queue, moment }: Session, application: Application) =>
         queue.of(reference).due(moment, 1),
         queue.healthOf(reference),
       ]);
-      return { ...placeOf(reference), oldestDueAt: oldest?.dueAt ?? null, health };
+      return { ...placeOf(reference), oldestDueAt: oldest?.ask.at ?? null, health };
     }),
   );
 

@@ -51,15 +51,15 @@ export const queuedOf = async (world: World): Promise<Record<string, number>> =>
   Object.fromEntries(
     (await world.items())
       .filter(({ pk, sk }) => String(pk).includes("#ASK#") && /^\d/.test(String(sk)))
-      .map(({ key, dueAt }) => [String(key), Number(dueAt)]),
+      .map(({ key, ask }) => [String(key), (ask as { at: number }).at]),
   );
 
 /** The times that an application's purchases record of their questions. */
 export const recordedOf = async (world: World): Promise<Record<string, number>> =>
   Object.fromEntries(
     (await world.items())
-      .filter(({ sk, askAt }) => sk === "PURCHASE" && askAt !== undefined)
-      .map(({ key, askAt }) => [String(key), Number(askAt)]),
+      .filter(({ sk, ask }) => sk === "PURCHASE" && ask != null)
+      .map(({ key, ask }) => [String(key), (ask as { at: number }).at]),
   );
 
 type Answer = (due: DueAsk, moment: Instant) => AskOutcome | Purchase | Promise<AskOutcome | Purchase>;

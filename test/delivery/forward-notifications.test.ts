@@ -131,7 +131,7 @@ test("a notification that nobody took for seven days is dropped", async () => {
   old.answer = () => 500;
   await add();
   const items = await told.itemsOf("#FORWARD#");
-  expect(items.map(({ expiresAt }) => Number(expiresAt))).toEqual([(NOW + 7 * DAY) / SECOND]);
+  expect(items.map(({ timeToLive }) => Number(timeToLive))).toEqual([(NOW + 7 * DAY) / SECOND]);
   await deliver();
   old.answer = () => 200;
   expect(await deliver(NOW + 7 * DAY)).toMatchObject({ delivered: 0, failing: [] });

@@ -155,14 +155,14 @@ const postpone = async (context: QueueContext, due: DueAsk, said: Said): Promise
     return queues.acknowledged(due.application, stored, due.source, to);
   }
   if (said !== "unclaimed") countPending(context, due);
-  const unread = { at: moment + UNREADABLE_STEP, because: due.because };
+  const unread = { at: moment + UNREADABLE_STEP, because: due.ask.because };
   return queues.move(due, stored === null ? unread : askAfterFailure(stored, said, moment));
 };
 
 const askOne = async (context: QueueContext, due: DueAsk): Promise<Asked> => {
   const { run, application, progress } = context;
   // Neither a failed question, nor a sign that the store answers.
-  if (due.because === "acknowledgement" && !(await isDelivered(context, due)))
+  if (due.ask.because === "acknowledgement" && !(await isDelivered(context, due)))
     return resultOf({ outcome: "unclaimed" }, run.now());
   const answer = await run.ask(application, due).catch((error: unknown): AskOutcome => {
     run.onFailure(error);
@@ -189,7 +189,7 @@ const reportWaiting = async (context: QueueContext): Promise<void> => {
   const failing = failingOf(await run.queues.healthOf(reference));
   if (failing !== null) progress.paused.push({ ...reference, ...failing });
   if (failing?.because !== "credential-rejected" && reference.environment === "production")
-    progress.oldest = Math.max(progress.oldest, moment - oldest.dueAt);
+    progress.oldest = Math.max(progress.oldest, moment - oldest.ask.at);
   for (const one of due)
     if (one.acknowledgement !== null && (await isDelivered(context, one))) countPending(context, one);
 };
@@ -200,7 +200,7 @@ const workOn = (context: QueueContext): Work<DueAsk, PauseReason, Asked> => {
   return {
     queue: run.queues.of(reference),
     keyOf: ({ purchase }) => referenceText(purchase),
-    dueAtOf: ({ dueAt }) => dueAt,
+    dueAtOf: ({ ask }) => ask.at,
     atOnce: isSandbox ? ASKED_PER_SECOND_IN_SANDBOX : ASKED_PER_SECOND,
     pace: SECOND,
     act: eachAlone((due: DueAsk) => askOne(context, due), run.onFailure),

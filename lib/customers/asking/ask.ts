@@ -25,8 +25,7 @@ import type { Acknowledgement, AskSource, StoredPurchase } from "../storing/reco
 export interface DueAsk {
   readonly application: ApplicationId;
   readonly purchase: PurchaseReference;
-  readonly dueAt: Instant;
-  readonly because: NextAsk["because"];
+  readonly ask: NextAsk;
   readonly source: AskSource;
   readonly acknowledgement: Acknowledgement | null;
 }

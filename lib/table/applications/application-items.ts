@@ -4,7 +4,6 @@ import {
   ANDROID_STORE_FIELDS,
   APPLICATION_FIELDS,
   IOS_STORE_FIELDS,
-  isDefault,
   PRODUCT_FIELDS,
   withDefaults,
   type Field,
@@ -82,20 +81,12 @@ const storedValue = ({ kind }: Field, value: unknown): unknown => {
     : { workloadIdentity: JSON.stringify(credential.workloadIdentity) };
 };
 
-/** Attributes of the fields to write; undefined: the attribute is removed. */
+/** Attributes of the fields to write. */
 export const attributesOf = <Named extends Fields>(
   fields: Named,
   values: Values<Named>,
 ): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(
-    Object.entries(fields).map(([name, field]) => {
-      const value: unknown = values[name];
-      return [
-        name,
-        field.isAlwaysStored !== true && isDefault(field, value) ? undefined : storedValue(field, value),
-      ];
-    }),
-  );
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, storedValue(field, values[name])]));
 
 /** Schemas of the items that describe an application. Each names its kind, because one Query reads several. */
 export const applicationItem = () =>

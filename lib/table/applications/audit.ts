@@ -7,17 +7,16 @@ import { knownItems, type Attributes, type Table } from "../dynamodb/table.ts";
 import { put, transact, type Write } from "../dynamodb/writes.ts";
 import { keys, partitions } from "../keys.ts";
 
-/** Entries of the first version have neither caller, accounts nor lines. */
 const auditItem = () =>
   z.object({
     action: shape.text(),
     moment: shape.integer(),
     by: shape.text(),
-    caller: shape.optional(shape.nullableText(), null),
+    caller: shape.nullableText(),
     reason: shape.nullableText(),
     customer: z.nullable(shape.customer()),
-    accounts: shape.optional(shape.texts(), []),
-    what: shape.optional(shape.texts(), []),
+    accounts: shape.texts(),
+    what: shape.texts(),
   });
 
 /** Writes an entry of an application's audit, in the transaction of the change that it records; unset: none. */

@@ -12,7 +12,6 @@ import { check, put, transact, update } from "../dynamodb/writes.ts";
 import { keys, partitions } from "../keys.ts";
 import { auditWrites } from "./audit.ts";
 
-/** The expiry is not called `expiresAt`, the table's time-to-live attribute: an expired credential stays listed. */
 const credentialSummary = () => ({
   keyIdentifier: shape.branded<KeyId>(z.string().check(z.regex(/^[0-9a-f]{16}$/))),
   application: shape.application(),
@@ -23,37 +22,22 @@ const credentialSummary = () => ({
     z.transform((given) => SCOPES.filter((scope) => given.includes(scope))),
   ),
   createdAt: shape.integer(),
-  expiresAtMoment: shape.nullableInteger(),
+  expiresAt: shape.nullableInteger(),
   revokedAt: shape.nullableInteger(),
 });
 
-const toDomain = <Item extends { readonly kind: string; readonly expiresAtMoment: Instant | null }>(
-  item: Item,
-) => {
-  const { kind: _, expiresAtMoment: expiresAt, ...credential } = item;
-  return { ...credential, expiresAt };
-};
-
+/** The application's entry of a credential, without the hash. A Query of its partition tells kinds apart. */
 export const credentialIndexItem = () =>
-  shape.mapped(z.object({ kind: z.literal("credential-index"), ...credentialSummary() }), toDomain);
-
-export const credentialItem = () =>
   shape.mapped(
-    z.object({
-      kind: z.literal("credential"),
-      ...credentialSummary(),
-      secretHash: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
-    }),
-    toDomain,
+    z.object({ kind: z.literal("credential-index"), ...credentialSummary() }),
+    (item): CredentialSummary => {
+      const { kind: _, ...summary } = item;
+      return summary;
+    },
   );
 
-const toItems = ({ secretHash, expiresAt, scopes, ...credential }: Credential) => {
-  const summary = { ...credential, scopes: [...scopes], expiresAtMoment: expiresAt };
-  return {
-    index: { kind: "credential-index", ...summary } satisfies Attributes<typeof credentialIndexItem>,
-    credential: { kind: "credential", ...summary, secretHash } satisfies Attributes<typeof credentialItem>,
-  };
-};
+export const credentialItem = () =>
+  z.object({ ...credentialSummary(), secretHash: z.string().check(z.regex(/^[0-9a-f]{64}$/)) });
 
 /** One strongly consistent read. */
 export const createFindCredential =
@@ -77,11 +61,12 @@ export const createCredentialTable = (table: Table) => {
     /** Stores a new credential, unless its application does not exist. */
     add: async (credential: Credential, audit?: Audited): Promise<"added" | "application_not_found"> => {
       const { application, keyIdentifier } = credential;
-      const items = toItems(credential);
+      const { secretHash: _, ...summary } = credential;
+      const index = { kind: "credential-index", ...summary } satisfies Attributes<typeof credentialIndexItem>;
       const added = await transact(table, [
         check(keys.application(application), present),
-        put(keys.credential(keyIdentifier), items.credential, absent),
-        put(keys.credentialOfApplication(application, keyIdentifier), items.index, absent),
+        put(keys.credential(keyIdentifier), credential satisfies Attributes<typeof credentialItem>, absent),
+        put(keys.credentialOfApplication(application, keyIdentifier), index, absent),
         ...auditWrites(application, audit),
       ]);
       if (added.outcome === "written") return "added";

@@ -69,6 +69,7 @@ const customerWrite = (
       absorbed: absorbedBeside(change),
       unsettled,
       aliasOf: null,
+      survivorVersion: 0,
     } satisfies Attributes<typeof customerItem>,
     versionBefore === 0 ? absent : versionUnchanged(versionBefore),
   );

@@ -56,6 +56,8 @@ export const storedPurchaseKey = () => shape.branded<PurchaseKey>(shape.text());
 
 export const acknowledgement = () => z.object({ dueSince: shape.integer(), deadline: shape.integer() });
 
+export const ask = () => z.object({ at: shape.integer(), because: z.enum(ASK_REASONS) });
+
 export const purchaseItem = () =>
   shape.mapped(
     z.object({
@@ -68,32 +70,20 @@ export const purchaseItem = () =>
       selectedProducts: z.nullable(shape.texts()),
       replacedBy: z.nullable(storedPurchaseKey()),
       replacedAt: shape.nullableInteger(),
-      /** The latest renewal info; absent: none is known. */
-      renewal: z.optional(shape.encoded(renewalCodec)),
+      renewal: shape.encoded(nullable(renewalCodec)),
       verifiedAt: shape.integer(),
-      /** Absent: none is pending. */
-      acknowledgement: z.optional(acknowledgement()),
-      /** The next question; its time begins the sort key of its item in the queue. Absent: none. */
-      askAt: z.optional(shape.integer()),
-      askBecause: z.optional(z.enum(ASK_REASONS)),
-      /** Absent: not known. */
-      bundleOrPackage: z.optional(shape.text()),
+      acknowledgement: z.nullable(acknowledgement()),
+      /** The next question; its time begins the sort key of its item in the queue. */
+      ask: z.nullable(ask()),
+      bundleOrPackage: shape.nullableText(),
     }),
-    ({
+    ({ customer, revision, acknowledgement, ask, bundleOrPackage, ...purchase }): StoredPurchase => ({
+      purchase,
       customer,
       revision,
       acknowledgement,
-      askAt,
-      askBecause,
+      ask,
       bundleOrPackage,
-      ...purchase
-    }): StoredPurchase => ({
-      purchase: { ...purchase, renewal: purchase.renewal ?? null },
-      customer,
-      revision,
-      acknowledgement: acknowledgement ?? null,
-      ask: askAt === undefined || askBecause === undefined ? null : { at: askAt, because: askBecause },
-      bundleOrPackage: bundleOrPackage ?? null,
     }),
   );
 
@@ -101,7 +91,7 @@ export const identityItem = () =>
   z.object({
     customer: shape.customer(),
     /** The customer's version as written in the identity's transaction. */
-    customerVersion: shape.optional(shape.integer(), 0),
+    customerVersion: shape.integer(),
   });
 
 /** Reserves an erased customer's identity or purchase until `erasedUntil`. */
@@ -148,7 +138,7 @@ export const customerItem = () =>
       absorbed: customers(),
       unsettled: z.boolean(),
       aliasOf: z.nullable(shape.customer()),
-      survivorVersion: shape.optional(shape.integer(), 0),
+      survivorVersion: shape.integer(),
     }),
     ({ customer: identifier, ...customer }): StoredCustomer => ({ identifier, ...customer }),
   );

@@ -14,11 +14,12 @@ import {
   unownedOrErased,
   type Condition,
 } from "../dynamodb/conditions.ts";
+import { nullable } from "../dynamodb/positions.ts";
 import { queryItems, readUnparsed } from "../dynamodb/reads.ts";
 import { expiry, keyIn, parseItems, type Attributes, type Item, type Table } from "../dynamodb/table.ts";
 import { check, ITEMS_PER_TRANSACTION, put, transact, update, type Write } from "../dynamodb/writes.ts";
 import { identityOfKey, keyOf, keys, keyText, partitions, TABLE, type Key } from "../keys.ts";
-import { askAttributes, askWrites } from "../queues/asks.ts";
+import { askWrites } from "../queues/asks.ts";
 import {
   customerItem,
   linesCodec,
@@ -65,25 +66,20 @@ const purchaseWrite = (
     after: { identifier: customer },
   } = change;
   const key = keys.purchase(application, purchase);
-  const { renewal, ...facts } = purchase;
   const attributes = {
     customer,
     ...ownerAttribute(application, customer),
     revision: revision + 1,
-    ...facts,
-    lines: linesCodec.encode(facts.lines),
-    ...(renewal !== null && { renewal: renewalCodec.encode(renewal) }),
-    ...(bundleOrPackage !== null && { bundleOrPackage }),
+    ...purchase,
+    lines: linesCodec.encode(purchase.lines),
+    renewal: nullable(renewalCodec).encode(purchase.renewal),
+    acknowledgement,
+    ask,
+    bundleOrPackage,
   } satisfies Attributes<typeof purchaseItem>;
-  if (revision === 0) {
-    const due = {
-      ...(acknowledgement !== null && { acknowledgement }),
-      ...(ask !== null && askAttributes(ask)),
-    };
-    return put(key, { ...attributes, ...due }, free(change));
-  }
-  const due = { acknowledgement: acknowledgement ?? undefined, ...askAttributes(ask) };
-  return update(key, { ...attributes, ...due }, revisionUnchanged(revision));
+  return revision === 0
+    ? put(key, attributes, free(change))
+    : update(key, attributes, revisionUnchanged(revision));
 };
 
 /** A purchase, and its old and new place in the queue. */

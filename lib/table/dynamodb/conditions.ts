@@ -33,8 +33,8 @@ export const versionUnchanged = (version: number) => condition("version = :versi
 
 export const revisionUnchanged = (revision: number) => condition("revision = :revision", { revision });
 
-/** Time of the purchase's next question. */
-export const askUnchanged = (at: Instant) => condition("askAt = :at", { at });
+/** The next question is still at this time; its reason may have changed. */
+export const askUnchanged = (at: Instant) => condition("ask.#at = :at", { at });
 
 /** The queue is not paused, and no other worker holds its lease. */
 export const leaseIsFree = (own: string, moment: Instant) =>

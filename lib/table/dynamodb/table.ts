@@ -101,7 +101,7 @@ export const knownItems = <Schema extends z.ZodMiniType>(
  * attributes survive a rewrite, and lists of positions grow only at their end. Only a change that breaks this gets a
  * new number.
  */
-export const TABLE_FORMAT = 2;
+export const TABLE_FORMAT = 3;
 
 /** The table has a format that this version cannot read. */
 export class TableFormatError extends Error {

@@ -3,11 +3,11 @@ import { PRODUCT_KINDS } from "../../contract/schemas.ts";
 import type { StoreInEnvironment } from "../../customers/application-stores.ts";
 import { KEPT_AFTER_DUE, PAUSE_REASONS, type AskQueues, type DueAsk } from "../../customers/asking/ask.ts";
 import { bundleOrPackageOf } from "../../customers/storing/records.ts";
-import { ASK_REASONS, type NextAsk } from "../../entitlements/next-ask.ts";
+import type { NextAsk } from "../../entitlements/next-ask.ts";
 import type { PurchaseReference } from "../../entitlements/purchase.ts";
 import type { Instant } from "../../entitlements/time.ts";
 import type { ApplicationId } from "../../identifiers.ts";
-import { acknowledgement, storedPurchaseKey } from "../customers/items.ts";
+import { acknowledgement, ask, storedPurchaseKey } from "../customers/items.ts";
 import { askUnchanged, revisionUnchanged, type Condition } from "../dynamodb/conditions.ts";
 import { firstKnownItems, readItem } from "../dynamodb/reads.ts";
 import * as shape from "../dynamodb/shapes.ts";
@@ -21,8 +21,7 @@ export const askItem = () =>
   z.object({
     environment: shape.environment(),
     key: storedPurchaseKey(),
-    dueAt: shape.integer(),
-    because: z.enum(ASK_REASONS),
+    ask: ask(),
     source: z.discriminatedUnion("store", [
       z.object({
         store: z.literal("android-store"),
@@ -32,7 +31,7 @@ export const askItem = () =>
       }),
       z.object({ store: z.literal("ios-store"), bundleIdentifier: shape.text() }),
     ]),
-    acknowledgement: z.optional(acknowledgement()),
+    acknowledgement: z.nullable(acknowledgement()),
   });
 
 const queueOf = (
@@ -40,9 +39,6 @@ const queueOf = (
   { store, environment }: PurchaseReference,
   bundleOrPackage: string,
 ): StoreInEnvironment => ({ application, store, environment, bundleOrPackage });
-
-/** Undefined attributes are removed. */
-export const askAttributes = (ask: NextAsk | null) => ({ askAt: ask?.at, askBecause: ask?.because });
 
 /** Change of a purchase's place in its queue. */
 interface AskMove {
@@ -59,10 +55,9 @@ const askPut = (
   put(keys.ask(queue, key, ask.at), {
     environment,
     key,
-    dueAt: ask.at,
-    because: ask.because,
+    ask,
     source,
-    ...(acknowledgement !== null && { acknowledgement }),
+    acknowledgement,
     ...expiry(ask.at + KEPT_AFTER_DUE),
   } satisfies Attributes<typeof askItem>);
 
@@ -94,12 +89,9 @@ export const createAskQueues = (table: Table): AskQueues => {
     attributes: object = {},
   ) =>
     transact(table, [
-      update(
-        keys.purchase(application, purchase),
-        { ...attributes, ...askAttributes(moved.to?.ask ?? null) },
-        condition,
-        { add: { revision: 1 } },
-      ),
+      update(keys.purchase(application, purchase), { ...attributes, ask: moved.to?.ask ?? null }, condition, {
+        add: { revision: 1 },
+      }),
       ...askWrites(application, purchase, bundleOrPackage, moved),
     ]);
 
@@ -107,11 +99,10 @@ export const createAskQueues = (table: Table): AskQueues => {
     const { application, store } = queue;
     const range = { pk: partitions.ask(queue), sortKeyBefore: sortKeys.afterDueBy(moment) };
     const due = await firstKnownItems(table, range, askItem, limit);
-    return due.map(({ environment, key, acknowledgement = null, ...ask }): DueAsk => ({
+    return due.map(({ environment, key, ...due }): DueAsk => ({
       application,
       purchase: { store, environment, key },
-      acknowledgement,
-      ...ask,
+      ...due,
     }));
   };
 
@@ -130,14 +121,14 @@ export const createAskQueues = (table: Table): AskQueues => {
       return (await readItem(table, key, askItem))?.source ?? null;
     },
 
-    move: async ({ application, purchase, dueAt, source, acknowledgement }, ask) => {
+    move: async ({ application, purchase, ask: asked, source, acknowledgement }, ask) => {
       const place = bundleOrPackageOf(source);
       const to = ask === null ? null : { ask, source, acknowledgement };
-      const moved = await move(application, purchase, place, { from: dueAt, to }, askUnchanged(dueAt));
+      const moved = await move(application, purchase, place, { from: asked.at, to }, askUnchanged(asked.at));
       if (moved.outcome === "written") return;
       if (!moved.failed.has(0)) throw moved.cause;
       // The purchase is gone, or its question has moved: this item is a leftover.
-      await transact(table, askWrites(application, purchase, place, { from: dueAt, to: null }));
+      await transact(table, askWrites(application, purchase, place, { from: asked.at, to: null }));
     },
 
     set: async (application, { purchase, revision, ask: before, acknowledgement }, ask, source) => {
@@ -152,7 +143,7 @@ export const createAskQueues = (table: Table): AskQueues => {
       if (ask === null) return;
       const moved = { from: ask.at, to: to === null ? null : { ask: to, source, acknowledgement: null } };
       const place = bundleOrPackageOf(source);
-      await move(application, purchase, place, moved, askUnchanged(ask.at), { acknowledgement: undefined });
+      await move(application, purchase, place, moved, askUnchanged(ask.at), { acknowledgement: null });
     },
   };
 };

@@ -16,7 +16,7 @@ import { expiry, type Attributes, type Table } from "../dynamodb/table.ts";
 import { deletion, put, writeAll, type Write } from "../dynamodb/writes.ts";
 import { keys, partitions, sortKeys } from "../keys.ts";
 
-const place = () => z.object({ day: shape.text(), sequence: shape.integer() });
+export const place = () => z.object({ day: shape.text(), sequence: shape.integer() });
 const customer = () => shape.branded<CustomerId>(shape.text());
 const customers = () => z.array(customer());
 
@@ -30,7 +30,7 @@ export const toldItem = () =>
       entitlements: z.record(shape.text(), shape.text()),
       lookAt: shape.nullableInteger(),
       last: z.nullable(place()),
-      left: shape.optional(customers(), []),
+      left: customers(),
     }),
     ({ customers, entitlements, ...told }): Told => ({
       ...told,
@@ -91,7 +91,7 @@ const changeData = () => {
   return z.custom<ChangeData>((data) => envelope.safeParse(data).success);
 };
 
-/** A version of an account. Its data is absent once the account was erased. */
+/** A version of an account. Its data is null once the account was erased. */
 export const changeItem = () =>
   shape.mapped(
     z.object({
@@ -99,11 +99,11 @@ export const changeItem = () =>
       /** First place of the transaction that told it. */
       first: shape.integer(),
       toldAt: shape.integer(),
-      data: shape.optional(z.nullable(shape.jsonText(changeData())), null),
-      /** The account's change before; absent: none is known. */
-      previous: shape.optional(z.nullable(place()), null),
-      /** Whether the data of customers erased since was removed; absent: it is as it was told. */
-      isRedacted: shape.optional(z.boolean(), false),
+      data: z.nullable(shape.jsonText(changeData())),
+      /** The account's change before; null: none is known. */
+      previous: z.nullable(place()),
+      /** Whether the data of customers erased since was removed. */
+      isRedacted: z.boolean(),
     }),
     ({ sequence, ...change }) => ({ place: { day: dayOf(change.toldAt), sequence }, ...change }),
   );

@@ -67,7 +67,8 @@ const changeWrite = (
     first,
     toldAt,
     data: JSON.stringify(data),
-    ...(previous !== null && { previous }),
+    previous,
+    isRedacted: false,
     // A day longer than it is answered, so that answers have no gaps.
     ...expiry(toldAt + CHANGES_KEPT_MILLISECONDS + DAY),
   } satisfies Attributes<typeof changeItem>);
@@ -106,13 +107,13 @@ const accountWrites = (
     entitlements: Object.fromEntries(digest.entitlements),
     lookAt,
     last: change?.place ?? before.last,
-    ...(left.length > 0 && { left: [...left] }),
+    left: [...left],
   } satisfies Attributes<typeof toldItem>;
   const isUnchanged = data === null && lookAt === before.lookAt && lost.length === 0;
   const asRead = before.isStored ? versionUnchanged(before.version) : absent;
   const indexed = { account } satisfies Attributes<typeof toldCustomerItem>;
   return [
-    ...(isUnchanged ? [] : [update(keys.told(application, account), { left: undefined, ...told }, asRead)]),
+    ...(isUnchanged ? [] : [update(keys.told(application, account), told, asRead)]),
     ...lookWrites(application, telling),
     ...lost.map((customer) => deletion(keys.toldCustomer(application, customer))),
     ...gained.map((customer) => put(keys.toldCustomer(application, customer), indexed)),

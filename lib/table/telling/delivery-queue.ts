@@ -31,7 +31,7 @@ import {
 } from "../dynamodb/writes.ts";
 import { keys, partitions, prefixes, sortKeys } from "../keys.ts";
 import { createLeasedQueues } from "../queues/lease.ts";
-import { changeItem, toldItem } from "./change-items.ts";
+import { changeItem, place, toldItem } from "./change-items.ts";
 
 const waiting = () => ({
   /** Time of the oldest message not taken. */
@@ -41,51 +41,38 @@ const waiting = () => ({
 });
 
 const accountDeliveryItem = () =>
-  shape.mapped(
-    z.object({
-      account: shape.account(),
-      version: shape.integer(),
-      day: shape.text(),
-      sequence: shape.integer(),
-      ...waiting(),
-    }),
-    ({ day, sequence, ...delivery }): Delivery => ({
-      kind: "account",
-      ...delivery,
-      place: { day, sequence },
-    }),
-  );
+  z.object({
+    kind: z.literal("account"),
+    account: shape.account(),
+    version: shape.integer(),
+    place: place(),
+    ...waiting(),
+  });
+
+const message = () =>
+  z.object({
+    identifier: shape.text(),
+    type: shape.text(),
+    timestamp: shape.integer(),
+    data: shape.jsonText(z.unknown()),
+  });
 
 const requestDeliveryItem = () =>
-  shape.mapped(
-    z.object({
-      request: shape.text(),
-      type: shape.text(),
-      timestamp: shape.integer(),
-      data: shape.jsonText(z.unknown()),
-      until: shape.integer(),
-      ...waiting(),
-    }),
-    ({ request: identifier, type, timestamp, data, ...delivery }) => ({
-      kind: "request" as const,
-      message: { identifier, type, timestamp, data },
-      ...delivery,
-    }),
-  );
+  z.object({ kind: z.literal("request"), message: message(), until: shape.integer(), ...waiting() });
 
 export const deliveryItem = () => z.union([accountDeliveryItem(), requestDeliveryItem()]);
 
 /** Makes a version due, in place of an older one that still waits. `since` keeps the time of the oldest. */
 export const deliveryWrite = (
   destination: DestinationReference,
-  { account, version, place: { day, sequence } }: ToldVersion,
+  { account, version, place }: ToldVersion,
   since: Instant,
 ) => {
   const attributes = {
+    kind: "account",
     account,
     version,
-    day,
-    sequence,
+    place,
     tries: 0,
     nextTryAt: 0,
     ...expiry(since + CHANGES_KEPT_MILLISECONDS),
@@ -96,17 +83,15 @@ export const deliveryWrite = (
 /** Makes a store's request due, unless it waits already. */
 export const requestDelivery = (
   destination: DestinationReference,
-  { message: { identifier, type, timestamp, data }, until }: Pick<RequestDelivery, "message" | "until">,
+  { message, until }: Pick<RequestDelivery, "message" | "until">,
 ) =>
   put(
-    keys.requestDelivery(destination, identifier),
+    keys.requestDelivery(destination, message.identifier),
     {
-      request: identifier,
-      type,
-      timestamp,
-      data: JSON.stringify(data),
+      kind: "request",
+      message: { ...message, data: JSON.stringify(message.data) },
       until,
-      since: timestamp,
+      since: message.timestamp,
       tries: 0,
       nextTryAt: 0,
       ...expiry(until),

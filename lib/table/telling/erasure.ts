@@ -65,7 +65,7 @@ export const emptyChanges = async (
       erased !== null && (isRedacted || (before?.data != null && tellsLoss(erased, before.data, data)));
     const attributes: Partial<Attributes<typeof changeItem>> = stays
       ? { data: JSON.stringify(without(erased, data)), isRedacted: true }
-      : { data: undefined, isRedacted: false };
+      : { data: null, isRedacted: false };
     // Only an expired change has nothing to empty: after a conflict with a transaction, the data would stay.
     await ifConditionHolds(
       () => write(table, update(keys.change(application, place), attributes, present)),
@@ -138,14 +138,14 @@ export const createForgetTold = (
 const waitingRequest = () => {
   const named = z.nullish(z.string());
   const data = z.object({ customerIdentifier: named, applicationAccountIdentifier: named });
-  return z.object({ request: shape.text(), data: shape.jsonText(data) });
+  return z.object({ message: z.object({ identifier: shape.text(), data: shape.jsonText(data) }) });
 };
 
 /** Implements {@link ForgetRequests}. Reads every request that waits for the application: there are few. */
 export const createForgetRequests =
   (table: Table): ForgetRequests =>
   async (application, { customers, account }, begin) => {
-    const isNamed = ({ data }: z.output<ReturnType<typeof waitingRequest>>): boolean =>
+    const isNamed = ({ message: { data } }: z.output<ReturnType<typeof waitingRequest>>): boolean =>
       customers.some((customer) => customer === data.customerIdentifier) ||
       (account !== null && data.applicationAccountIdentifier === account);
     const { destinations = [] } = (await createApplicationReader(table).load(application)) ?? {};
@@ -159,7 +159,7 @@ export const createForgetRequests =
         if (deleted === 0) await begin();
         await deleteAll(
           table,
-          found.map(({ request }) => keys.requestDelivery(destination, request)),
+          found.map(({ message }) => keys.requestDelivery(destination, message.identifier)),
         );
         deleted += found.length;
       }

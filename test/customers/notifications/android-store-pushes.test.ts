@@ -82,7 +82,8 @@ describe("a refund to be reviewed is passed on to the application's destinations
   const askedOf = async (world: NotifiedWorld) =>
     (await world.items())
       .filter(({ sk }) => String(sk).startsWith("REQUEST#"))
-      .map(({ data, ...item }): Record<string, unknown> => ({ ...item, data: JSON.parse(String(data)) }));
+      .map(({ message, until }) => ({ ...(message as { data: string }), until }))
+      .map(({ data, ...item }): Record<string, unknown> => ({ ...item, data: JSON.parse(data) }));
   const REVIEW = { version: "1.0", pendingRefundToken: "review.1", orderId: "GPA.1", refundReason: 7 };
   const review = (fields: object = {}, eventTimeMillis = String(NOW - 5000)) => ({
     eventTimeMillis,

@@ -26,15 +26,15 @@ const anAskedApp = (changes: Partial<IosStoreReception> = {}) => {
   const waiting = async () =>
     (await app.world.items())
       .filter(({ sk }) => String(sk).startsWith("REQUEST#"))
-      .map(({ pk, data, ...item }): Record<string, unknown> => ({
+      .map(({ pk, message, ...item }): Record<string, unknown> => ({
         ...item,
+        ...(message as object),
         destination: String(pk).split("#").at(-1),
-        data: JSON.parse(String(data)),
       }))
       .toSorted((a, b) => String(a["destination"]).localeCompare(String(b["destination"])));
   /** Data of the first destination's request. */
   const asked = async () => {
-    const data = (await waiting())[0]?.["data"];
+    const data: unknown = JSON.parse(String((await waiting())[0]?.["data"]));
     expect(storeRequest().parse(data)).toEqual(data);
     return data;
   };
@@ -67,8 +67,8 @@ describe("what the App Store asks of the application", () => {
       ["backend", "bus"].map((destination) => ({
         destination,
         ...request,
-        request: expect.stringMatching(/^msg_[0-9a-f]{64}$/),
-        expiresAt: Math.ceil(until / 1000),
+        identifier: expect.stringMatching(/^msg_[0-9a-f]{64}$/),
+        timeToLive: Math.ceil(until / 1000),
       })),
     );
     expect(await app.asked()).toEqual({

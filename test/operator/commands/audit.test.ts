@@ -1,5 +1,3 @@
-import { PutCommand } from "@aws-sdk/lib-dynamodb";
-import { v7 as uuid } from "uuid";
 import { type AuditAction, type Audited, auditEntry } from "../../../lib/administration/acts/audit.ts";
 import { operatorChange } from "../../../lib/administration/acts/operations.ts";
 import { issueCredential } from "../../../lib/applications/credential.ts";
@@ -13,7 +11,6 @@ import {
 import { createCredentialTable } from "../../../lib/table/applications/credentials.ts";
 import { transactionsOf } from "../../../lib/table/customers/customer-change.ts";
 import { transact } from "../../../lib/table/dynamodb/writes.ts";
-import { keys } from "../../../lib/table/keys.ts";
 import { recordAct } from "../../../operator/commands/audit.ts";
 import { NOW } from "../../../testing/support/stores/purchases.ts";
 import { byClient, byCredential, owned, requests } from "../../../testing/support/world.ts";
@@ -235,13 +232,4 @@ test("the same command completes an interrupted move, and records that", async (
   ]);
   expect((await world.read("b")).customerIdentifiers).toEqual([customer]);
   expect(await added(application, move)).toEqual([]);
-});
-
-test("entries of the first version are shown without caller, accounts and lines", async () => {
-  const application = await anApplication(given);
-  const old = { action: "unlink", customer: UNKNOWN, moment: NOW - 1000, by: "ada", reason: "r" };
-  const Item = { ...keys.audit(application.identifier, NOW - 1000, uuid()), ...old };
-  await given.table.client.send(new PutCommand({ TableName: given.table.name, Item }));
-  const shown = { ...old, moment: isoTime(NOW - 1000), caller: null, accounts: [], what: [] };
-  expect((await application.audit())[0]).toEqual(shown);
 });

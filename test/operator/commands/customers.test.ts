@@ -183,7 +183,7 @@ describe("an erasure", () => {
     );
     expect(left).toHaveLength(122);
     for (const item of left)
-      expect(Object.keys(item).sort()).toEqual(["erasedUntil", "expiresAt", "pk", "sk"]);
+      expect(Object.keys(item).sort()).toEqual(["erasedUntil", "pk", "sk", "timeToLive"]);
     expect(await refusal(world.store({ purchases: [owned("q1")] }, byClient("a")))).toBe(
       "CUSTOMER_NOT_FOUND",
     );

@@ -13,7 +13,7 @@ const erase = ({ run }: ToldApplication, customer: ResolvedCustomer | null, envi
 const changesOf = async (application: ToldApplication) =>
   (await application.itemsOf("#CHANGES#"))
     .toSorted((a, b) => Number(a["sequence"]) - Number(b["sequence"]))
-    .map(({ data }) => (data === undefined ? null : JSON.parse(String(data))))
+    .map(({ data }) => JSON.parse(String(data)))
     .map((data) => (data === null ? null : `${data.applicationAccountIdentifier} ${data.version}`));
 const ofA = (changes: readonly (string | null)[]) => changes.filter((change) => change?.startsWith("a "));
 
@@ -86,7 +86,9 @@ describe("a store's request about an erased person, while it waits", () => {
     run(`account erase APPLICATION ${account} --reason asked --yes`);
   const waiting = async (application: ToldApplication) =>
     (await application.itemsOf("#DESTINATION#"))
-      .flatMap(({ request }) => (request === undefined ? [] : [request]))
+      .flatMap(({ message }) =>
+        message === undefined ? [] : [(message as { identifier: string }).identifier],
+      )
       .toSorted();
 
   test("goes with the person, at every destination; that of others stays", async () => {

@@ -67,7 +67,7 @@ export const anApplication = async ({ table }: Given, { isTwice = false }: { isT
       bundleOrPackage: bundleIdentifier,
     });
   const timesIn = async (ofStore: Store): Promise<readonly Instant[]> =>
-    (await queueIn(ofStore).due(NOW + DAY, 100)).map(({ dueAt }) => dueAt);
+    (await queueIn(ofStore).due(NOW + DAY, 100)).map(({ ask }) => ask.at);
   const asked: DueAsk[] = [];
   const work = async (ask: AskRun["ask"]): Promise<void> => {
     for (const ofStore of STORES)

@@ -42,7 +42,7 @@ describe("customer refresh", () => {
       ].join("\n"),
     );
     expect(done).toMatchObject({ code: 0, waits: 1 });
-    expect(asked).toMatchObject([{ purchase: { key: "p1" }, dueAt: NOW, source: apple }]);
+    expect(asked).toMatchObject([{ purchase: { key: "p1" }, ask: { at: NOW }, source: apple }]);
   });
 
   test("says that there is nothing new, as data too", async () => {

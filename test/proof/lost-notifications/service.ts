@@ -166,7 +166,7 @@ export const createService = (stores: Stores, application: Application, fetch: t
         const [first] = await asks.of(reference).due(LAST, 1);
         return first === undefined
           ? Infinity
-          : Math.max(first.dueAt, (await asks.healthOf(reference)).pausedUntil);
+          : Math.max(first.ask.at, (await asks.healthOf(reference)).pausedUntil);
       });
       return Math.min(...(await Promise.all(times)));
     },
@@ -193,7 +193,7 @@ export const createService = (stores: Stores, application: Application, fetch: t
     /** Keys of the purchases for which a refresh waits in the queue. */
     queued: async (): Promise<readonly string[]> =>
       (await table.items())
-        .filter(({ sk, verifiedAt, askAt }) => sk === "PURCHASE" && Number(verifiedAt) > 0 && askAt != null)
+        .filter(({ sk, verifiedAt, ask }) => sk === "PURCHASE" && Number(verifiedAt) > 0 && ask != null)
         .map(({ key }) => String(key)),
     /** Violations of the table's invariants, and failures of the service itself. */
     violations: async (): Promise<readonly string[]> => [

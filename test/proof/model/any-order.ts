@@ -106,7 +106,7 @@ export const expectTrafficAsTheModel = async (
 
     // A refresh whose item expires in this very millisecond is written anew.
     const hasExpired = (await itemsOfWorld()).some(
-      ({ askAt }) => typeof askAt === "number" && askAt + KEPT_AFTER_DUE === moment + 1,
+      ({ ask }) => (ask as { at: number } | null)?.at === moment + 1 - KEPT_AFTER_DUE,
     );
     const sendAgain = () => send(request, moment + 1, expected);
     // A notification of Google's that teaches nothing has Google asked once more.

@@ -92,7 +92,7 @@ export const ownerOf = async (
 };
 
 const expire = async (table: MemoryTable, every: number): Promise<void> => {
-  const expiring = (await table.items()).filter((item) => "expiresAt" in item);
+  const expiring = (await table.items()).filter((item) => "timeToLive" in item);
   const TransactItems = expiring
     .filter((_, index) => index % every === 0)
     .map(({ pk, sk }) => ({ Delete: { TableName: table.name, Key: { pk, sk } } }));

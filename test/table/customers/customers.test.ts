@@ -92,6 +92,7 @@ describe("the check that customers are unchanged and facts still unowned", () =>
       absorbed: [],
       unsettled: false,
       aliasOf: null,
+      survivorVersion: 0,
     };
     for (const customer of identifiers) {
       const Item = { ...keys.customer(identifier, customer), customer, ...item };

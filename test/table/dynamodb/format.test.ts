@@ -55,7 +55,8 @@ describe("a table", () => {
   });
   test.each<[what: string, key: Key, attributes: object]>([
     ["from before formats were marked", keys.application(applicationId(uuid())), { kind: "application" }],
-    ["of another format", keys.format(), { tableFormat: TABLE_FORMAT + 1 }],
+    ["of an earlier format", keys.format(), { tableFormat: TABLE_FORMAT - 1 }],
+    ["of a later format", keys.format(), { tableFormat: TABLE_FORMAT + 1 }],
   ])(
     "%s is refused with one sentence, by functions and the operator's program",
     async (_, key, attributes) => {
@@ -126,12 +127,11 @@ describe("a later version's data", () => {
   test("among applications and in the audit is ignored, except for actions", async () => {
     const { identifier } = anApplication();
     await put({ pk: "APPLICATIONS", sk: "LATER" }, { kind: "later" });
-    const entry = { customer: uuid(), moment: NOW, by: "ada", reason: "r" };
+    const by = { by: "ada", caller: null, reason: "r" };
+    const entry = { customer: uuid(), moment: NOW, ...by, accounts: [], what: [] };
     await put({ pk: partitions.audit(identifier), sk: "1" }, { ...entry, action: "later" });
     await put({ pk: partitions.audit(identifier), sk: "2" }, { something: "else" });
     expect(await createApplicationTable(table).list()).toEqual(expect.any(Array));
-    // An entry of the first version says nothing of these three.
-    const unsaid = { caller: null, accounts: [], what: [] };
-    expect(await createAuditTable(table).of(identifier)).toEqual([{ ...entry, ...unsaid, action: "later" }]);
+    expect(await createAuditTable(table).of(identifier)).toEqual([{ ...entry, action: "later" }]);
   });
 });

@@ -56,8 +56,7 @@ const holding = async (ends: Readonly<Record<string, number>>) => {
     due: (key: string, dueAt = NOW + JUST_AFTER): DueAsk => ({
       application,
       purchase: { store: "ios-store", environment: "production", key: purchaseKey(key) },
-      dueAt,
-      because: "renewal",
+      ask: { at: dueAt, because: "renewal" },
       source,
       acknowledgement: null,
     }),
@@ -215,7 +214,7 @@ describe("a pending acknowledgement", () => {
   test("is in the purchase and in its question, and moves with it", async () => {
     const { queues, queue, stored } = await waiting();
     const [due] = await queue.due(NOW + MINUTE, 1);
-    expect(due).toMatchObject({ because: "acknowledgement", acknowledgement: pending });
+    expect(due).toMatchObject({ ask: { because: "acknowledgement" }, acknowledgement: pending });
     if (due !== undefined) await queues.move(due, asked(NOW + DAY));
     expect(await queue.due(NOW + DAY, 1)).toMatchObject([{ acknowledgement: pending }]);
     expect(await stored()).toMatchObject({ acknowledgement: pending, ask: asked(NOW + DAY) });

@@ -27,7 +27,7 @@ export const PLAIN_NAMES: ReadonlySet<string> = new Set([
   "account",
   "aliasOf",
   "application",
-  "askAt",
+  "ask",
   "customer",
   "erasedUntil",
   "leaseUntil",

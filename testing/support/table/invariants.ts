@@ -201,7 +201,7 @@ const checkAccounts = ({ check, tenant, options }: Checking): void => {
     check(isLive || isAbsorbed, `${keyOf(item)} is of a customer that does not live`);
     // An unfinished move leaves the item without a time to live. It grants nothing and is deleted with its survivor.
     check(
-      isLive || "expiresAt" in item || options.crashedMoves === true,
+      isLive || "timeToLive" in item || options.crashedMoves === true,
       `${keyOf(item)} is of an absorbed customer, and stays for ever`,
     );
   }

@@ -42,9 +42,7 @@ export const pendingIn = async (table: Pick<TestTable, "items">): Promise<readon
   (await table.items()).flatMap((item) => {
     const [, application = ""] = /^APPLICATION#([^#]+)#ASK#/.exec(String(item["pk"])) ?? [];
     const parsed = askItem().safeParse(item);
-    return parsed.success && parsed.data.acknowledgement !== undefined
-      ? [{ application, ...parsed.data }]
-      : [];
+    return parsed.success && parsed.data.acknowledgement !== null ? [{ application, ...parsed.data }] : [];
   });
 
 /** A transaction's failure by another write at the same time. */

@@ -136,7 +136,7 @@ const readTombstone = ({ check, parse, item, tenant, rest }: Placed, kind: strin
   check(kind === "IDENTITY" || kind === "PURCHASE", "is a tombstone of what leaves none");
   parse(tombstoneItem);
   const names = text(Object.keys(item).sort());
-  check(names === text(["erasedUntil", "expiresAt", "pk", "sk"]), "is a tombstone, and keeps more");
+  check(names === text(["erasedUntil", "pk", "sk", "timeToLive"]), "is a tombstone, and keeps more");
   if (kind === "PURCHASE") tenant.erasedPurchases.add(rest);
 };
 
@@ -188,14 +188,14 @@ const readPurchase = (placed: Placed): void => {
 
 const readAsk = ({ check, parse, sk, rest, tenant }: Placed): void => {
   if (sk === "STATE" || sk === "SWEEP") return;
-  const { environment, key, dueAt, because, source, acknowledgement } = parse(askItem);
+  const { environment, key, ask, source, acknowledgement } = parse(askItem);
   const place = bundleOrPackageOf(source);
   check(
-    rest === `${source.store}#${place}#${environment}` && sk === `${isoTime(dueAt)}#${key}`,
+    rest === `${source.store}#${place}#${environment}` && sk === `${isoTime(ask.at)}#${key}`,
     "is in another queue than its purchase",
   );
   const reference = referenceOf({ store: source.store, environment, key });
-  tenant.asks.add(text([reference, place, dueAt, because, acknowledgement]));
+  tenant.asks.add(text([reference, place, ask.at, ask.because, acknowledgement]));
 };
 
 const readAccount = ({ check, parse, item, sk, rest, tenant }: Placed): void => {
