@@ -1,7 +1,6 @@
 import type { APIGatewayAuthorizerResult } from "aws-lambda";
 import type { Decision } from "../../lib/applications/credential.ts";
 import { endpoints, type Endpoint } from "../../lib/contract/endpoints.ts";
-import { SCOPES } from "../../lib/contract/schemas.ts";
 
 type Authorized = Extract<Decision, { outcome: "authorized" }>;
 
@@ -36,7 +35,7 @@ export const policyFor = (
       applicationIdentifier,
       keyIdentifier,
       // For the gateway's response to a route that the key may not use.
-      missingScopes: SCOPES.filter((scope) => !scopes.includes(scope)).join(", "),
+      scopes: scopes.join(", ") || "none",
     },
   };
 };

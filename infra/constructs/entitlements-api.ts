@@ -53,7 +53,7 @@ const GATEWAY_RESPONSES: Readonly<Record<string, GatewayError>> = {
   ACCESS_DENIED: {
     code: "INSUFFICIENT_SCOPE",
     message:
-      "The API key does not have the scope that this endpoint requires. The key lacks: $context.authorizer.missingScopes.",
+      "The API key does not have the scope that this endpoint requires. The key has: $context.authorizer.scopes.",
   },
   MISSING_AUTHENTICATION_TOKEN: { code: "ROUTE_NOT_FOUND" },
   RESOURCE_NOT_FOUND: { code: "ROUTE_NOT_FOUND" },

@@ -19,11 +19,14 @@ const LINK_IOS = `${STAGE}/POST/v1/customers/ios-store/link`;
 const READ = `${STAGE}/GET/v1/customers/*/entitlements`;
 const FEED = `${STAGE}/GET/v1/changes`;
 
-test.each<[scopes: readonly Scope[], routes: readonly string[], missing: string]>([
-  [["customers:write"], [LINK_ANDROID, LINK_IOS], "entitlements:read, changes:read"],
-  [["entitlements:read"], [READ], "customers:write, changes:read"],
-  [["customers:write", "entitlements:read", "changes:read"], [LINK_ANDROID, LINK_IOS, READ, FEED], ""],
-])("%j: every route of the key's scopes is allowed, whichever was requested", (scopes, routes, missing) => {
+test.each<[scopes: readonly Scope[], routes: readonly string[]]>([
+  [["customers:write"], [LINK_ANDROID, LINK_IOS]],
+  [["entitlements:read"], [READ]],
+  [
+    ["customers:write", "entitlements:read", "changes:read"],
+    [LINK_ANDROID, LINK_IOS, READ, FEED],
+  ],
+])("%j: every route of the key's scopes is allowed, whichever was requested", (scopes, routes) => {
   for (const route of ["GET/v1/customers/a/entitlements", "POST/v1/customers/ios-store/link"])
     expect(policy(scopes, route)).toEqual({
       principalId: "0123456789abcdef",
@@ -34,7 +37,7 @@ test.each<[scopes: readonly Scope[], routes: readonly string[], missing: string]
       context: {
         applicationIdentifier: "0198c0de-0000-7000-8000-000000000001",
         keyIdentifier: "0123456789abcdef",
-        missingScopes: missing,
+        scopes: scopes.join(", "),
       },
     });
 });

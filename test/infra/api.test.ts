@@ -195,7 +195,7 @@ test("it is deployed after every route and gateway response", () => {
 });
 
 const LACKING =
-  "The API key does not have the scope that this endpoint requires. The key lacks: $context.authorizer.missingScopes.";
+  "The API key does not have the scope that this endpoint requires. The key has: $context.authorizer.scopes.";
 
 test("the gateway's own answers have the contract's codes", () => {
   const responses = [

@@ -223,7 +223,7 @@ describe("a key", () => {
     for (const { body } of answers.filter(({ status }) => status === 403))
       expect(body).toMatchObject({
         error: "INSUFFICIENT_SCOPE",
-        message: expect.stringContaining("The key lacks"),
+        message: expect.stringContaining("The key has"),
       });
   });
 

@@ -42,7 +42,7 @@ test.each<[what: string, act: () => Promise<Answer>, text: string]>([
       const { apiKey: key } = await app.issue(["entitlements:read"]);
       return service.send("POST", "/v1/customers/ios-store/link", { key, body: {} });
     },
-    "INSUFFICIENT_SCOPE: .* The key lacks: .*customers:write.*",
+    "INSUFFICIENT_SCOPE: .* The key has: entitlements:read.*",
   ],
   ["no route", () => service.send("GET", "/v1/nothing"), "ROUTE_NOT_FOUND: There is no such route."],
 ])("what the gateway refuses is one readable line, which says why: %s", async (_, act, text) => {

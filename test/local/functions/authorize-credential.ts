@@ -17,7 +17,7 @@ export const handler = async ({ authorizationToken, methodArn }: APIGatewayToken
   const allowed = {
     principalId: "somebody",
     policyDocument: policy([statement("Allow", `${api}/*`)]),
-    context: { missingScopes: "moon:visit", invocations: String(invocations), methodArn, authorizationToken },
+    context: { scopes: "moon:visit", invocations: String(invocations), methodArn, authorizationToken },
   };
   const allowing = (...Statement: unknown[]) => ({ ...allowed, policyDocument: policy(Statement) });
   switch (authorizationToken.split("_")[1]) {

@@ -83,7 +83,7 @@ describe("the authorizer", () => {
       refusal(
         403,
         "INSUFFICIENT_SCOPE",
-        "The API key does not have the scope that this endpoint requires. The key lacks: moon:visit.",
+        "The API key does not have the scope that this endpoint requires. The key has: moon:visit.",
       ),
     );
   });
@@ -94,7 +94,7 @@ describe("the authorizer", () => {
     expect(first.requestContext.authorizer).toEqual({
       principalId: "somebody",
       integrationLatency: expect.any(Number),
-      missingScopes: "moon:visit",
+      scopes: "moon:visit",
       invocations: expect.any(String),
       authorizationToken: authorization,
       methodArn: "arn:aws:execute-api:us-east-1:123456789012:local/live/GET/v1/customers/a%2Fb/entitlements",
