@@ -2,7 +2,7 @@ import { accountIdentifier, type Store } from "../../contract/schemas.ts";
 import type { ProductReference } from "../../entitlements/catalog.ts";
 import { type Instant, isInstant } from "../../entitlements/time.ts";
 import { accountId } from "../../identifiers.ts";
-import type { Access, AskedEnvironment, Claim, PurchaseName, RowReading } from "./claim.ts";
+import type { AskedEnvironment, Claim, PurchaseName, RowReading } from "./claim.ts";
 
 /** A row's fields by column. */
 export type Row = Readonly<Record<string, string>>;
@@ -45,14 +45,28 @@ export const NOTHING_CLAIMED = {
   updatedAt: null,
 } as const;
 
+/** Access as a row claims it. */
+type ReadAccess = Claim["access"] | "unreadable";
+
 /** Claims of the account that a column names. */
 const claimsBy = (
   row: Row,
   accountColumn: string,
-  ...claims: readonly (Pick<Claim, "store"> & Partial<Claim>)[]
+  ...claims: readonly (Pick<Claim, "store"> & Partial<Omit<Claim, "access">> & { access?: ReadAccess })[]
 ): RowReading => {
   const { account, problems } = accountIn(fieldOf(row, accountColumn));
-  return { claims: claims.map((one) => ({ ...NOTHING_CLAIMED, account, ...one })), problems };
+  return {
+    claims: claims.map(({ access = null, ...one }) => ({
+      ...NOTHING_CLAIMED,
+      account,
+      ...one,
+      access: access === "unreadable" ? null : access,
+    })),
+    problems: [
+      ...problems,
+      ...(claims.some(({ access }) => access === "unreadable") ? ["bad-access" as const] : []),
+    ],
+  };
 };
 
 const fieldOf = (row: Row, column: string): string => row[column]?.trim() ?? "";
@@ -106,9 +120,13 @@ const timeOrNull = (row: Row, column: string): Instant | null => {
 
 const grantsNothing = (row: Row): boolean => /^(?:\[\]|\{\})?$/.test(fieldOf(row, "entitlement_identifiers"));
 
-const revenuecatAccessOf = (row: Row): Access | null => {
+const isUnreadable = (row: Row, column: string, read: typeof booleanOrNull | typeof timeOrNull): boolean =>
+  fieldOf(row, column) !== "" && read(row, column) === null;
+
+const revenuecatAccessOf = (row: Row): ReadAccess => {
   if ("entitlement_identifiers" in row && grantsNothing(row)) return null;
   if (fieldOf(row, "refunded_at") !== "") return { given: false };
+  if (isUnreadable(row, "effective_end_time", timeOrNull)) return "unreadable";
   return { given: true, until: timeOrNull(row, "effective_end_time") };
 };
 
@@ -230,7 +248,9 @@ const nameOf = (store: Store, row: Row): PurchaseName | null =>
     : (nameIn(row, "token", "purchase_token") ?? nameIn(row, "order", "order_id"));
 
 /** An end alone says that access runs until then. */
-const accessOf = (row: Row): Access | null => {
+const accessOf = (row: Row): ReadAccess => {
+  if (isUnreadable(row, "active", booleanOrNull) || isUnreadable(row, "ends_at", timeOrNull))
+    return "unreadable";
   const active = booleanOrNull(row, "active");
   const until = timeOrNull(row, "ends_at");
   if (active === false) return { given: false };

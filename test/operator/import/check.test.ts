@@ -112,6 +112,15 @@ test("rows that cannot be used are named, and stop nothing", async () => {
   });
 });
 
+test("a claim of access that cannot be read is named", async () => {
+  const rows = ["a,t1,maybe,", "b,t2,,31/12/2025", "c,t3,yes,2027-01-31", "d,t4,,"];
+  const path = file("verdicts.csv", ["account,purchase_token,active,ends_at", ...rows].join("\n"));
+  expect((await check(path)).json()).toMatchObject({
+    purchases: 4,
+    problems: [{ problem: "bad-access", count: 2, firstRow: "verdicts.csv, row 1" }],
+  });
+});
+
 test("a quotation mark that is never closed loses no row before it", async () => {
   const rows = Array.from({ length: 20 }, (_, index) => `a${index},t${index}`);
   const path = file(
