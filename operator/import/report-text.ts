@@ -74,7 +74,10 @@ export const reportText = (report: ImportReport, summary: RunSummary): readonly 
     `Linked: ${counted(purchases.linked, "purchase")}.${anonymousText(report)}`,
     echoText(report),
     ...problemLines("Rows that could not be used as they are:", report.problems),
-    ...summary.stopped.map((name) => `The credential of ${name} is refused: nothing more was asked there.`),
+    ...summary.stopped.map(
+      (name) =>
+        `The credential of ${name} is refused, or cannot be used in this shell (a workload identity needs AWS_REGION and AWS credentials): nothing more was asked there.`,
+    ),
     "",
     switchLine(report),
     "",

@@ -48,8 +48,7 @@ export const ROW_PROBLEMS = {
   "no-account": "it names no account; the purchase is stored without one",
   "bad-account": "its account has more than 256 characters or a control character; it is stored without one",
   "other-store": "it is of a store that this service does not serve, such as the web",
-  "bad-access":
-    "its claim of access is no boolean or no time, such as 2027-01-31; nothing is compared with it",
+  "bad-access": "its claim of access has a value that is no boolean, or no time such as 2027-01-31",
   "bad-receipt": "its receipt is none, or names no transaction",
 } as const;
 export type RowProblem = keyof typeof ROW_PROBLEMS;

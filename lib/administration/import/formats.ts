@@ -2,7 +2,7 @@ import { accountIdentifier, type Store } from "../../contract/schemas.ts";
 import type { ProductReference } from "../../entitlements/catalog.ts";
 import { type Instant, isInstant } from "../../entitlements/time.ts";
 import { accountId } from "../../identifiers.ts";
-import type { AskedEnvironment, Claim, PurchaseName, RowReading } from "./claim.ts";
+import type { Access, AskedEnvironment, Claim, PurchaseName, RowReading } from "./claim.ts";
 
 /** A row's fields by column. */
 export type Row = Readonly<Record<string, string>>;
@@ -45,27 +45,19 @@ export const NOTHING_CLAIMED = {
   updatedAt: null,
 } as const;
 
-/** Access as a row claims it. */
-type ReadAccess = Claim["access"] | "unreadable";
-
 /** Claims of the account that a column names. */
 const claimsBy = (
   row: Row,
   accountColumn: string,
-  ...claims: readonly (Pick<Claim, "store"> & Partial<Omit<Claim, "access">> & { access?: ReadAccess })[]
+  ...claims: readonly (Pick<Claim, "store"> & Partial<Claim>)[]
 ): RowReading => {
   const { account, problems } = accountIn(fieldOf(row, accountColumn));
+  const isUnread = Object.entries(ACCESS_COLUMNS).some(
+    ([column, read]) => fieldOf(row, column) !== "" && read(row, column) === null,
+  );
   return {
-    claims: claims.map(({ access = null, ...one }) => ({
-      ...NOTHING_CLAIMED,
-      account,
-      ...one,
-      access: access === "unreadable" ? null : access,
-    })),
-    problems: [
-      ...problems,
-      ...(claims.some(({ access }) => access === "unreadable") ? ["bad-access" as const] : []),
-    ],
+    claims: claims.map((one) => ({ ...NOTHING_CLAIMED, account, ...one })),
+    problems: isUnread ? [...problems, "bad-access"] : problems,
   };
 };
 
@@ -120,13 +112,12 @@ const timeOrNull = (row: Row, column: string): Instant | null => {
 
 const grantsNothing = (row: Row): boolean => /^(?:\[\]|\{\})?$/.test(fieldOf(row, "entitlement_identifiers"));
 
-const isUnreadable = (row: Row, column: string, read: typeof booleanOrNull | typeof timeOrNull): boolean =>
-  fieldOf(row, column) !== "" && read(row, column) === null;
+/** Columns that claim access, in any format. */
+const ACCESS_COLUMNS = { active: booleanOrNull, ends_at: timeOrNull, effective_end_time: timeOrNull };
 
-const revenuecatAccessOf = (row: Row): ReadAccess => {
+const revenuecatAccessOf = (row: Row): Access | null => {
   if ("entitlement_identifiers" in row && grantsNothing(row)) return null;
   if (fieldOf(row, "refunded_at") !== "") return { given: false };
-  if (isUnreadable(row, "effective_end_time", timeOrNull)) return "unreadable";
   return { given: true, until: timeOrNull(row, "effective_end_time") };
 };
 
@@ -248,9 +239,7 @@ const nameOf = (store: Store, row: Row): PurchaseName | null =>
     : (nameIn(row, "token", "purchase_token") ?? nameIn(row, "order", "order_id"));
 
 /** An end alone says that access runs until then. */
-const accessOf = (row: Row): ReadAccess => {
-  if (isUnreadable(row, "active", booleanOrNull) || isUnreadable(row, "ends_at", timeOrNull))
-    return "unreadable";
+const accessOf = (row: Row): Access | null => {
   const active = booleanOrNull(row, "active");
   const until = timeOrNull(row, "ends_at");
   if (active === false) return { given: false };

@@ -159,7 +159,8 @@ export const createTally = () => {
         for (const cause of causes) byCause[cause] += 1;
         if (isServed) continue;
         if (pays) ifSwitched.payersLose += 1;
-        else if (isClaimed) ifSwitched[isUnanswered ? "notKnown" : "othersLose"] += 1;
+        else if (isUnanswered) ifSwitched.notKnown += 1;
+        else if (isClaimed) ifSwitched.othersLose += 1;
       }
       return { accounts: { ...accounts, byCause }, ifSwitched };
     },
