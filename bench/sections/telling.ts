@@ -36,9 +36,9 @@ const webhook = (_: unknown, index: number): Destination => ({
   secretEpochs: [],
 });
 
-const answering: DeliveryRun["send"] = async (_, __, messages) => {
+const answering: DeliveryRun["send"] = async () => {
   await sleep(ANSWER_MILLISECONDS);
-  return messages.map(() => ({ outcome: "delivered" }));
+  return { outcome: "delivered" };
 };
 
 /**
@@ -139,17 +139,15 @@ const measureBesideSlow = (slowIs: "of the same application" | "of another appli
     const slow = isShared ? quick : await createToldSubscribers(world, 1, false);
     const changedAt = new Map<string, number>();
     const delays: number[] = [];
-    const send: DeliveryRun["send"] = async (application, { name }, sent) => {
+    const send: DeliveryRun["send"] = async (application, { name }, { data }) => {
       if (application === slow.application && name === "backend-0") {
         await sleep(SLOW_MILLISECONDS);
-        return sent.map(() => failedBecause("timeout"));
+        return failedBecause("timeout");
       }
       await sleep(ANSWER_MILLISECONDS);
-      for (const { data } of sent) {
-        const since = changedAt.get(accountOf(data));
-        if (since !== undefined) delays.push(performance.now() - since);
-      }
-      return sent.map(() => ({ outcome: "delivered" }));
+      const since = changedAt.get(accountOf(data));
+      if (since !== undefined) delays.push(performance.now() - since);
+      return { outcome: "delivered" };
     };
     const deliverer = createDeliverer(() => quick.deliver(send));
     if (!isShared) await slow.link();

@@ -30,12 +30,11 @@ export const composeDelivery = (
       send: (url, { body, contentType }) =>
         send(url, { text: body, headers: { "content-type": contentType } }),
     },
-    send: async (application, destination, messages) => {
+    send: async (application, destination, message) => {
       if (!isWebhook(destination))
-        return sendToEventBus(eventBusClientOf(destination.eventBus), destination.eventBus, messages);
-      const { url } = destination;
+        return sendToEventBus(eventBusClientOf(destination.eventBus), destination.eventBus, message);
       const secrets = signingSecrets(await masterSecret(), application, destination, now());
-      return Promise.all(messages.map(async (message) => send(url, signedWebhook(message, secrets, now()))));
+      return send(destination.url, signedWebhook(message, secrets, now()));
     },
     ...runOf(configuration),
   };

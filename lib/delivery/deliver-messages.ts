@@ -30,12 +30,12 @@ import {
 
 export interface DeliveryRun extends RunOfApplications<Application> {
   readonly queue: DeliveryQueue;
-  /** Makes one attempt for each message, in the order of the messages. Rejects if this service fails. */
+  /** Makes one attempt. Rejects if this service fails. */
   readonly send: (
     application: ApplicationId,
     destination: Destination,
-    messages: readonly Message[],
-  ) => Promise<readonly SendOutcome[]>;
+    message: Message,
+  ) => Promise<SendOutcome>;
   /** Forwards notifications to other services. */
   readonly forwarding: {
     readonly queue: ForwardQueue;
@@ -79,19 +79,19 @@ const messagesOf = async (
 const keyOf = (one: Delivery): string =>
   one.kind === "account" ? `account ${one.account} ${one.version}` : one.message.identifier;
 
+/** Outcome of an attempt; a rejection is this service's fault. */
+const tried = ({ onFailure }: DeliveryRun, send: () => Promise<SendOutcome>): Promise<Outcome> =>
+  send().then(deliveredBy, (error: unknown) => {
+    onFailure(error);
+    return FAULTY;
+  });
+
 /** The messages that wait for one destination: what is due, and an attempt for each of a batch. */
 const waitingFor = (run: DeliveryRun, end: DestinationReference, destination: Destination) => {
-  const { queue, onFailure } = run;
+  const { queue } = run;
   let oldest: Instant | null = null;
   /** Not sent again in this run: a teller's transaction may have kept them from being removed. */
   const delivered = new Set<string>();
-  const send = async (messages: readonly Message[]): Promise<readonly SendOutcome[]> =>
-    messages.length === 0
-      ? []
-      : run.send(end.application, destination, messages).catch((error: unknown) => {
-          onFailure(error);
-          return [];
-        });
   return {
     /** Time of the oldest that waited when last looked at; null: none. */
     oldest: () => oldest,
@@ -110,13 +110,15 @@ const waitingFor = (run: DeliveryRun, end: DestinationReference, destination: De
     },
     attempt: async (batch: readonly Delivery[]): Promise<readonly Outcome[]> => {
       const messages = await messagesOf(run, end.application, batch);
-      const sent = (await send(messages.flatMap((message) => message ?? []))).values();
-      return messages.map((message, index) => {
-        const result = message === null ? DROPPED : deliveredBy(sent.next().value);
-        const one = batch[index];
-        if (result === DELIVERED && one !== undefined) delivered.add(keyOf(one));
-        return result;
-      });
+      return Promise.all(
+        batch.map(async (one, index) => {
+          const message = messages[index] ?? null;
+          if (message === null) return DROPPED;
+          const result = await tried(run, () => run.send(end.application, destination, message));
+          if (result === DELIVERED) delivered.add(keyOf(one));
+          return result;
+        }),
+      );
     },
   };
 };
@@ -150,8 +152,8 @@ const destinationTarget = (
 const ANY_TIME = Date.UTC(9000, 0, 1);
 
 /** A service that answers 410 is tried on: nobody would resume it, and the manifest ends the forwarding. */
-const forwardedBy = (sent: SendOutcome): Outcome =>
-  deliveredBy(sent.outcome === "gone" ? failedBecause("status", 410) : sent);
+const taking = (sent: SendOutcome): SendOutcome =>
+  sent.outcome === "gone" ? failedBecause("status", 410) : sent;
 
 const forwardTarget = (
   run: DeliveryRun,
@@ -162,10 +164,7 @@ const forwardTarget = (
   const { queue, send } = run.forwarding;
   const attempt = async ({ since, body, contentType }: Forward): Promise<Outcome> => {
     if (since + FORWARDS_KEPT_MILLISECONDS <= run.now()) return DROPPED;
-    return send(url, { body, contentType }).then(forwardedBy, (error: unknown) => {
-      run.onFailure(error);
-      return FAULTY;
-    });
+    return tried(run, async () => taking(await send(url, { body, contentType })));
   };
   const work = deliveringWork<ForwardReference, Forward>(
     {

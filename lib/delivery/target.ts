@@ -70,8 +70,8 @@ export const DROPPED: Outcome = { item: "done", end: null };
 /** This service could not even try. */
 export const FAULTY: Outcome = { item: "failed", end: { because: "error", retryAt: null, isForAll: false } };
 
-export const deliveredBy = (sent: SendOutcome | undefined): Outcome => {
-  switch (sent?.outcome) {
+export const deliveredBy = (sent: SendOutcome): Outcome => {
+  switch (sent.outcome) {
     case "delivered":
       return DELIVERED;
     case "gone":
@@ -81,8 +81,6 @@ export const deliveredBy = (sent: SendOutcome | undefined): Outcome => {
       const reason = status === null ? because : `${because} ${status}`;
       return { item: "failed", end: { because: reason, retryAt, isForAll: false } };
     }
-    case undefined:
-      return FAULTY;
   }
 };
 

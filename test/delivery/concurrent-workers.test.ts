@@ -1,4 +1,3 @@
-import type { DeliveryRun } from "../../lib/delivery/deliver-messages.ts";
 import { createChangeTable } from "../../lib/table/telling/changes.ts";
 import { createMemoryTable, type MemoryTable } from "../../testing/support/table/memory-table.ts";
 import { NOW } from "../../testing/support/stores/purchases.ts";
@@ -37,8 +36,9 @@ describe("while the next version of an account is written", () => {
   ])("a deliverer that %j goes on, and the next version waits", (outcome, report) =>
     whileTelling(async (table, told) => {
       const deliver = delivererOf(table, told, NOW + 1);
-      const send: DeliveryRun["send"] = async (_, __, messages) => messages.map(() => outcome);
-      expect(await deliver(NOW, { send, wait: pause, now: () => NOW })).toMatchObject(report);
+      expect(await deliver(NOW, { send: async () => outcome, wait: pause, now: () => NOW })).toMatchObject(
+        report,
+      );
     }),
   );
 

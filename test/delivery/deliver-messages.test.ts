@@ -111,9 +111,9 @@ test("a destination without a readable secret is reported, and delays no other",
   const failures: unknown[] = [];
   const without = new Error("no secret");
   const changes: Partial<DeliveryRun> = {
-    send: async (_, { name }, messages) => {
+    send: async (_, { name }) => {
       if (name === "hook-0") throw without;
-      return messages.map(() => ({ outcome: "delivered" }));
+      return { outcome: "delivered" };
     },
     onFailure: (error) => failures.push(error),
   };

@@ -26,14 +26,10 @@ export const delivererOf =
         directory: { byIdentifier: () => Promise.resolve(application) },
         queue: createDeliveryQueue(table),
         applications: () => Promise.resolve([application.identifier]),
-        send: async (_, destination, messages) =>
-          Promise.all(
-            messages.map(async (message) =>
-              send(
-                isWebhook(destination) ? destination.url : "",
-                signedWebhook(message, [Buffer.alloc(32)], now()),
-              ),
-            ),
+        send: (_, destination, message) =>
+          send(
+            isWebhook(destination) ? destination.url : "",
+            signedWebhook(message, [Buffer.alloc(32)], now()),
           ),
         forwarding: {
           queue: createForwardQueue(table),

@@ -7,7 +7,7 @@ import { BUS, MESSAGE, SECRETS, type SendingOrder } from "./sending.ts";
 // A process of its own: Node.js reads the certificates that it trusts once, at start, and the SDK knows an error of
 // Node.js by its class, which tests have their own of.
 
-const put = async (endpoint: string, requestTimeout: number): Promise<readonly SendOutcome[]> => {
+const put = async (endpoint: string, requestTimeout: number): Promise<SendOutcome> => {
   const client = new EventBridgeClient({
     region: "eu-west-1",
     endpoint,
@@ -15,7 +15,7 @@ const put = async (endpoint: string, requestTimeout: number): Promise<readonly S
     maxAttempts: 1,
     requestHandler: { requestTimeout, throwOnRequestTimeout: true },
   });
-  return sendToEventBus(client, BUS, [MESSAGE]);
+  return sendToEventBus(client, BUS, MESSAGE);
 };
 
 process.on("message", ({ to, urls, attemptMilliseconds }: SendingOrder) => {
@@ -28,7 +28,7 @@ process.on("message", ({ to, urls, attemptMilliseconds }: SendingOrder) => {
   void (async () => {
     const outcomes: SendOutcome[] = [];
     for (const url of urls)
-      if (to === "bus") outcomes.push(...(await put(url, attemptMilliseconds)));
+      if (to === "bus") outcomes.push(await put(url, attemptMilliseconds));
       else outcomes.push(await send(url, signedWebhook(MESSAGE, SECRETS, Date.now())));
     process.send?.(outcomes, () => process.disconnect());
   })();

@@ -142,7 +142,7 @@ const createTelling = (transfers: TransferPolicy) => {
         : { outcome: "failed", because: "status", status: 500, retryAt: null };
     };
     await deliverAt(clock.now, {
-      send: (_application, _destination, messages) => Promise.resolve(messages.map(attempt)),
+      send: (_application, _destination, message) => Promise.resolve(attempt(message)),
       wait: pause,
     });
   };
