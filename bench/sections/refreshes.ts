@@ -61,7 +61,6 @@ const answeringWith = (answers: ReadonlyMap<string, SignedFacts>): AppStoreServe
           : { outcome: "answered", content },
       );
     },
-    transaction: otherwise,
     transactionHistory: otherwise,
     notificationHistory: otherwise,
   };

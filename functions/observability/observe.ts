@@ -219,7 +219,6 @@ export const observedAppStore = (
   const timed = timing("ios-store", now, observer);
   return {
     subscriptionStatuses: timed(store.subscriptionStatuses),
-    transaction: timed(store.transaction),
     transactionHistory: timed(store.transactionHistory),
     notificationHistory: timed(store.notificationHistory),
   };

@@ -80,10 +80,7 @@ export const personOf = (
   if (key === undefined) throw refused("TransactionIdNotFoundError");
   const account = shop.account(key);
   const lineages = shop.lineagesOf(key);
-  const sold = lineages.flatMap((lineage) =>
-    lineage.transactions.map((transaction) => ({ lineage, transaction })),
-  );
-  return { identifier, account, lineages, sold, signed: signedPayloadsOf(account, at, signer, "store") };
+  return { identifier, account, lineages, signed: signedPayloadsOf(account, at, signer, "store") };
 };
 
 /** @see https://developer.apple.com/documentation/appstoreserverapi/get-all-subscription-statuses */
@@ -108,14 +105,20 @@ export const subscriptionStatuses = ({ account, lineages, signed }: Person) => {
  * @throws Refused
  * @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history
  */
-export const transactionHistory = ({ identifier, account, sold, signed }: Person, { query }: Call) => {
+export const transactionHistory = ({ identifier, account, lineages, signed }: Person, { query }: Call) => {
   const { sort, revision = null, ...others } = Object.fromEntries(query);
   if (sort !== "DESCENDING" || Object.keys(others).length > 0) throw refused("GeneralBadRequestError");
   const tokens = pageTokensOf(identifier);
   const after = revision === null ? "Infinity" : tokens.read(revision);
   if (after === null) throw refused("InvalidRequestRevisionError");
-  const remaining = sold
-    .map((each) => ({ ...each, revision: each.transaction.revision ?? 0 }))
+  const remaining = lineages
+    .flatMap((lineage) =>
+      lineage.transactions.map((transaction) => ({
+        lineage,
+        transaction,
+        revision: transaction.revision ?? 0,
+      })),
+    )
     .filter((each) => each.revision < Number(after))
     .toSorted((one, other) => other.revision - one.revision);
   const { page, last, hasMore } = pageOf(remaining);
@@ -125,20 +128,6 @@ export const transactionHistory = ({ identifier, account, sold, signed }: Person
     hasMore,
     signedTransactions: page.map(({ lineage, transaction }) => signed.transaction(lineage, transaction)),
   };
-};
-
-/**
- * An original id names the transaction with that id, or else the first of its lineage.
- *
- * @throws Refused if the identifier is an app transaction's
- * @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-info
- */
-export const transactionInfo = ({ identifier, sold, signed }: Person) => {
-  const named =
-    sold.find(({ transaction }) => transaction.transactionIdentifier === identifier) ??
-    sold.find(({ lineage }) => lineage.originalTransactionIdentifier === identifier);
-  if (named === undefined) throw refused("TransactionIdNotFoundError");
-  return { signedTransactionInfo: signed.transaction(named.lineage, named.transaction) };
 };
 
 /** @see https://developer.apple.com/documentation/appstoreserverapi/get-app-transaction-info */

@@ -12,7 +12,6 @@ import {
   personOf,
   subscriptionStatuses,
   transactionHistory,
-  transactionInfo,
   type Person,
 } from "./server-answers.ts";
 import type { Shop } from "./shop/shop.ts";
@@ -144,7 +143,6 @@ export const createServerApi = ({
   const routes = {
     "GET /inApps/v1/subscriptions/{transactionId}": aboutPerson(subscriptionStatuses),
     "GET /inApps/v2/history/{transactionId}": aboutPerson(transactionHistory),
-    "GET /inApps/v1/transactions/{transactionId}": aboutPerson(transactionInfo),
     "GET /inApps/v1/transactions/appTransactions/{transactionId}": aboutPerson(appTransactionInfo),
     "POST /inApps/v1/notifications/history": routeOf(({ body, query }, bundleIdentifier) => {
       const at = catchUp();

@@ -24,7 +24,6 @@ import {
   readHistory,
   readNotifications,
   readStatuses,
-  readTransaction,
   type Failure,
 } from "./server-answers.ts";
 
@@ -213,8 +212,6 @@ export const createAppStoreServer = (options: StoreClientOptions) => {
      * @see https://developer.apple.com/documentation/appstoreserverapi/get-all-subscription-statuses
      */
     subscriptionStatuses: askAbout("v1/subscriptions", readStatuses),
-    /** @see https://developer.apple.com/documentation/appstoreserverapi/get-transaction-info */
-    transaction: askAbout("v1/transactions", readTransaction),
     /**
      * The signed app transaction of the person who made the transaction. `unknown` also where the app is older than app
      * transaction ids.

@@ -36,8 +36,6 @@ const statuses = once(() =>
   }),
 );
 
-const oneTransaction = once(() => z.object({ signedTransactionInfo: jws() }));
-
 const oneAppTransaction = once(() => z.object({ signedAppTransactionInfo: jws() }));
 
 const history = once(() =>
@@ -80,14 +78,6 @@ export const readStatuses = (answer: unknown): SignedFacts | null => {
     signedRenewalInfos: infosOf(last),
     ...(signedInGrace.length > 0 && { signedInGrace }),
   };
-};
-
-/** @see https://developer.apple.com/documentation/appstoreserverapi/transactioninforesponse */
-export const readTransaction = (answer: unknown): SignedFacts | null => {
-  const { data } = oneTransaction().safeParse(answer);
-  return data === undefined
-    ? null
-    : { signedTransactions: [data.signedTransactionInfo], signedRenewalInfos: [] };
 };
 
 /** @see https://developer.apple.com/documentation/appstoreserverapi/apptransactioninforesponse */

@@ -33,7 +33,6 @@ const nothingElse = () => Promise.reject(new Error("Nothing else is asked."));
 /** A store that answers only these questions. */
 export const aStore = (answers: Partial<AppStoreServer>): AppStoreServer => ({
   subscriptionStatuses: nothingElse,
-  transaction: nothingElse,
   transactionHistory: nothingElse,
   notificationHistory: nothingElse,
   ...answers,

@@ -152,7 +152,7 @@ describe("the history of transactions", () => {
   });
 });
 
-describe.each(["getAllSubscriptionStatuses", "getTransactionInfo"] as const)("%s", (ask) => {
+describe.each(["getAllSubscriptionStatuses", "getAppTransactionInfo"] as const)("%s", (ask) => {
   test.each([
     ["of another app", "com.example.other", null],
     ["that was not sold", BUNDLE, UNKNOWN],
@@ -197,7 +197,7 @@ describe("a token", () => {
 });
 
 describe("a fault", () => {
-  const ask = async () => fetch(`${under.address}/inApps/v1/transactions/1`);
+  const ask = async () => fetch(`${under.address}/inApps/v1/subscriptions/1`);
   const control = async (fails: unknown) => under.request("POST", "/server-api", { fails });
 
   test.each([

@@ -1,5 +1,5 @@
 import {
-  A_TRANSACTION,
+  AN_APP_TRANSACTION,
   APP,
   NOW,
   scriptedAppStore,
@@ -30,12 +30,6 @@ describe("a question is asked", () => {
       (client) => client.subscriptionStatuses(APP, TRANSACTION),
       { data: [] },
       { signedTransactions: [], signedRenewalInfos: [] },
-    ],
-    [
-      `GET v1/transactions/${TRANSACTION}`,
-      (client) => client.transaction(APP, TRANSACTION),
-      { signedTransactionInfo: "t1" },
-      { signedTransactions: ["t1"], signedRenewalInfos: [] },
     ],
     [
       `GET v1/transactions/appTransactions/${TRANSACTION}`,
@@ -86,18 +80,18 @@ describe("a question is asked", () => {
   });
 
   test.each([
-    ["production", "https://api.storekit.apple.com/inApps/v1/transactions/1"],
-    ["sandbox", "https://api.storekit-sandbox.apple.com/inApps/v1/transactions/1"],
+    ["production", "https://api.storekit.apple.com/inApps/v1/transactions/appTransactions/1"],
+    ["sandbox", "https://api.storekit-sandbox.apple.com/inApps/v1/transactions/appTransactions/1"],
   ] as const)("at Apple's host for %s unless another is named", async (environment, address) => {
     const asked: string[] = [];
     const { client } = store.aClient({
       rootUrl: undefined,
       fetch: async (url) => {
         asked.push(String(url));
-        return Response.json({ signedTransactionInfo: "t" });
+        return Response.json({ signedAppTransactionInfo: "a" });
       },
     });
-    expect(await client.transaction({ ...APP, environment }, "1")).toMatchObject({ outcome: "answered" });
+    expect(await client.appTransaction({ ...APP, environment }, "1")).toMatchObject({ outcome: "answered" });
     expect(asked).toStrictEqual([address]);
   });
 
@@ -108,7 +102,6 @@ describe("a question is asked", () => {
       const unknown = { outcome: "unknown", status: null, reason: "InvalidTransactionId" };
       for (const answer of [
         client.subscriptionStatuses(APP, identifier),
-        client.transaction(APP, identifier),
         client.appTransaction(APP, identifier),
         client.transactionHistory(APP, identifier, null),
       ])
@@ -125,7 +118,7 @@ describe("an answer", () => {
     body: { errorCode, errorMessage: "A MESSAGE." },
   });
   const malformed = unavailable(200, "malformedAnswer");
-  const tooLong = { signedTransactionInfo: "a".repeat(4 * 1024 * 1024) };
+  const tooLong = { signedAppTransactionInfo: "a".repeat(4 * 1024 * 1024) };
 
   const unknown = { outcome: "unknown", status: 404, reason: "TransactionIdNotFound" };
   const rejected = { outcome: "credential-rejected", status: 401, reason: null };
@@ -153,7 +146,7 @@ describe("an answer", () => {
     "after %j is that of the retry",
     async (fault) => {
       const answered = { answer: { outcome: "answered" }, requests: 2 };
-      expect(await store.met(fault, A_TRANSACTION)).toMatchObject(answered);
+      expect(await store.met(fault, AN_APP_TRANSACTION)).toMatchObject(answered);
     },
   );
 
@@ -161,7 +154,7 @@ describe("an answer", () => {
     store.otherwise = "hang";
     const { client } = store.aClient({ timing: { request: 5_000, pause: 5_000, total: 200 } });
     const started = performance.now();
-    expect(await client.transaction(APP, TRANSACTION)).toMatchObject({ outcome: "unavailable" });
+    expect(await client.appTransaction(APP, TRANSACTION)).toMatchObject({ outcome: "unavailable" });
     expect(performance.now() - started).toBeLessThan(4_000);
     expect(store.received).toHaveLength(1);
   });

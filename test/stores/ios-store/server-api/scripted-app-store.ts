@@ -12,7 +12,10 @@ import { close, listen } from "../../../../local/server.ts";
 
 export const NOW: Instant = Date.UTC(2026, 0, 15, 12);
 export const TRANSACTION = "2000000123456789";
-export const A_TRANSACTION = { status: 200, body: { signedTransactionInfo: "a.transaction.jws" } };
+export const AN_APP_TRANSACTION = {
+  status: 200,
+  body: { signedAppTransactionInfo: "an.app-transaction.jws" },
+};
 /** Short, for requests that hang on purpose. */
 export const HASTY = { request: 300, pause: 10, total: 1_500 };
 
@@ -101,12 +104,12 @@ export const scriptedAppStore = () => {
     /** Every answer after those. */
     otherwise: { status: 500 } as Scripted,
     aClient,
-    /** Asks about one transaction; the last of the answers repeats. */
+    /** Asks for one app transaction; the last of the answers repeats. */
     met: async (...answers: Scripted[]) => {
       store.script = answers;
       store.otherwise = answers.at(-1) ?? store.otherwise;
       const hangs = answers.some((answer) => typeof answer === "string" && answer.startsWith("hang"));
-      const answer = await aClient(hangs ? { timing: HASTY } : {}).client.transaction(APP, TRANSACTION);
+      const answer = await aClient(hangs ? { timing: HASTY } : {}).client.appTransaction(APP, TRANSACTION);
       store.expectNoSecrets(answer);
       return { answer, requests: store.received.length };
     },

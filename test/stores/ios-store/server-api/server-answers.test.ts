@@ -3,7 +3,6 @@ import {
   readHistory,
   readNotifications,
   readStatuses,
-  readTransaction,
 } from "../../../../lib/stores/ios-store/server-answers.ts";
 
 test("statuses are the last facts of each subscription, and which are in grace", () => {
@@ -36,9 +35,8 @@ const notifications = (more: object) => ({ notificationHistory: [], hasMore: tru
 const endless = { hasMore: undefined, revision: "r" };
 
 test.each<[string, (answer: unknown, page: string) => unknown, unknown]>([
-  ["no transaction", readTransaction, {}],
-  ["a transaction that is no text", readTransaction, { signedTransactionInfo: { payload: {} } }],
   ["no app transaction", readAppTransaction, {}],
+  ["an app transaction that is no text", readAppTransaction, { signedAppTransactionInfo: { payload: {} } }],
   ["groups without transactions", readStatuses, { data: [{}] }],
   ["a subscription without its transaction", readStatuses, ofPerson({ signedRenewalInfo: "r" })],
   ["renewal info of no text", readStatuses, ofPerson({ signedTransactionInfo: "t", signedRenewalInfo: 1 })],
