@@ -3,25 +3,18 @@ import type { Instant } from "../entitlements/time.ts";
 import type { ApplicationId } from "../identifiers.ts";
 import { failingOf } from "../queues/health.ts";
 import { workOffApplications, type RunOfApplications } from "../queues/work-off-all.ts";
-import { turnOf, type Outcome } from "../queues/work-off.ts";
 import { ACCOUNT_CHANGED, CHANGES_KEPT_MILLISECONDS } from "../telling/change.ts";
 import {
   FORWARDS_KEPT_MILLISECONDS,
   type Delivery,
   type DeliveryQueue,
-  type DestinationReference,
-  type Forward,
   type ForwardQueue,
   type ForwardReference,
   type SentNotification,
 } from "./delivery-queue.ts";
 import { failedBecause, type Message, type SendOutcome } from "./message.ts";
 import {
-  DELIVERED,
-  deliveredBy,
-  deliveringWork,
-  DROPPED,
-  FAULTY,
+  deliveringTurn,
   MESSAGES_AT_ONCE,
   type DeliveryCounts,
   type FailingEnd,
@@ -79,50 +72,6 @@ const messagesOf = async (
 const keyOf = (one: Delivery): string =>
   one.kind === "account" ? `account ${one.account} ${one.version}` : one.message.identifier;
 
-/** Outcome of an attempt; a rejection is this service's fault. */
-const tried = ({ onFailure }: DeliveryRun, send: () => Promise<SendOutcome>): Promise<Outcome> =>
-  send().then(deliveredBy, (error: unknown) => {
-    onFailure(error);
-    return FAULTY;
-  });
-
-/** The messages that wait for one destination: what is due, and an attempt for each of a batch. */
-const waitingFor = (run: DeliveryRun, end: DestinationReference, destination: Destination) => {
-  const { queue } = run;
-  let oldest: Instant | null = null;
-  /** Not sent again in this run: a teller's transaction may have kept them from being removed. */
-  const delivered = new Set<string>();
-  return {
-    /** Time of the oldest that waited when last looked at; null: none. */
-    oldest: () => oldest,
-    due: async (moment: Instant, limit: number, isBack: boolean): Promise<readonly Delivery[]> => {
-      const due: Delivery[] = [];
-      oldest = null;
-      for await (const page of queue.waiting(end, PER_PAGE)) {
-        for (const one of page) {
-          if (delivered.has(keyOf(one))) continue;
-          oldest = Math.min(oldest ?? one.since, one.since);
-          if (isBack || one.nextTryAt <= moment) due.push(one);
-        }
-        if (due.length >= limit) break;
-      }
-      return due.slice(0, limit);
-    },
-    attempt: async (batch: readonly Delivery[]): Promise<readonly Outcome[]> => {
-      const messages = await messagesOf(run, end.application, batch);
-      return Promise.all(
-        batch.map(async (one, index) => {
-          const message = messages[index] ?? null;
-          if (message === null) return DROPPED;
-          const result = await tried(run, () => run.send(end.application, destination, message));
-          if (result === DELIVERED) delivered.add(keyOf(one));
-          return result;
-        }),
-      );
-    },
-  };
-};
-
 const destinationTarget = (
   run: DeliveryRun,
   application: ApplicationId,
@@ -131,13 +80,38 @@ const destinationTarget = (
 ): Target => {
   const { queue } = run;
   const end = { application, destination: destination.name };
-  const { oldest: oldestNow, ...waiting } = waitingFor(run, end, destination);
-  const dueAtOf = ({ since }: Delivery): Instant => since;
+  /** Time of the oldest that waited when last looked at; null: none. */
+  let oldest: Instant | null = null;
+  const turn = deliveringTurn(
+    {
+      end,
+      queue,
+      keyOf,
+      dueAtOf: ({ since }) => since,
+      due: async (moment, limit, isBack, sent) => {
+        const due: Delivery[] = [];
+        oldest = null;
+        for await (const page of queue.waiting(end, PER_PAGE)) {
+          for (const one of page) {
+            // Not again: a teller's transaction may have kept it from being removed.
+            if (sent.has(keyOf(one))) continue;
+            oldest = Math.min(oldest ?? one.since, one.since);
+            if (isBack || one.nextTryAt <= moment) due.push(one);
+          }
+          if (due.length >= limit) break;
+        }
+        return due.slice(0, limit);
+      },
+      contentsOf: async (batch) => messagesOf(run, application, batch),
+      send: async (message) => run.send(application, destination, message),
+    },
+    counts,
+    run,
+  );
   return {
     name: `${application} ${destination.name}`,
-    turn: turnOf(deliveringWork({ end, queue, keyOf, dueAtOf, ...waiting }, counts), run),
+    turn,
     report: async () => {
-      const oldest = oldestNow();
       if (oldest === null) return { oldest, failing: null };
       const failing = failingOf(await queue.healthOf(end));
       return {
@@ -162,24 +136,23 @@ const forwardTarget = (
   counts: DeliveryCounts,
 ): Target => {
   const { queue, send } = run.forwarding;
-  const attempt = async ({ since, body, contentType }: Forward): Promise<Outcome> => {
-    if (since + FORWARDS_KEPT_MILLISECONDS <= run.now()) return DROPPED;
-    return tried(run, async () => taking(await send(url, { body, contentType })));
-  };
-  const work = deliveringWork<ForwardReference, Forward>(
+  const turn = deliveringTurn(
     {
       end,
       queue,
       keyOf: ({ identifier }) => identifier,
       dueAtOf: ({ nextTryAt }) => nextTryAt,
       due: (moment, limit, isBack) => queue.due(end, isBack ? ANY_TIME : moment, limit),
-      attempt: (batch) => Promise.all(batch.map(attempt)),
+      contentsOf: async (batch) =>
+        batch.map((one) => (one.since + FORWARDS_KEPT_MILLISECONDS > run.now() ? one : null)),
+      send: async ({ body, contentType }) => taking(await send(url, { body, contentType })),
     },
     counts,
+    run,
   );
   return {
     name: `forward ${end.application} ${end.bundleIdentifier}`,
-    turn: turnOf(work, run),
+    turn,
     report: async () => {
       const failing = failingOf(await queue.healthOf(end));
       const isWaiting = failing !== null && (await queue.due(end, ANY_TIME, 1)).length > 0;

@@ -1,7 +1,7 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../duration.ts";
 import type { Instant } from "../entitlements/time.ts";
 import type { Down, Failing, QueueHealth } from "../queues/health.ts";
-import type { Outcome, Turn, Work } from "../queues/work-off.ts";
+import { turnOf, type Outcome, type Run, type Turn, type Work } from "../queues/work-off.ts";
 import type { DestinationReference, ForwardReference, WaitingItems } from "./delivery-queue.ts";
 import type { SendOutcome } from "./message.ts";
 
@@ -64,13 +64,13 @@ const PAUSES = RETRY_PAUSES.slice(0, 2);
 /** The pauses are the same for every reason. */
 export const pausesOf = (): readonly number[] => PAUSES;
 
-export const DELIVERED: Outcome = { item: "done", end: "up" };
+const DELIVERED: Outcome = { item: "done", end: "up" };
 /** Nothing is left to deliver. */
-export const DROPPED: Outcome = { item: "done", end: null };
+const DROPPED: Outcome = { item: "done", end: null };
 /** This service could not even try. */
-export const FAULTY: Outcome = { item: "failed", end: { because: "error", retryAt: null, isForAll: false } };
+const FAULTY: Outcome = { item: "failed", end: { because: "error", retryAt: null, isForAll: false } };
 
-export const deliveredBy = (sent: SendOutcome): Outcome => {
+const outcomeOf = (sent: SendOutcome): Outcome => {
   switch (sent.outcome) {
     case "delivered":
       return DELIVERED;
@@ -84,35 +84,47 @@ export const deliveredBy = (sent: SendOutcome): Outcome => {
   }
 };
 
-interface Delivering<End, Item> {
+interface Delivering<End, Item, Content> {
   readonly end: End;
   readonly queue: WaitingItems<End, Item>;
-  /** Items due by the moment; of an end that is back, those that are due later, too. */
-  due(moment: Instant, limit: number, isBack: boolean): Promise<readonly Item[]>;
-  /** Makes one attempt for each item: their outcomes, in their order. */
-  attempt(batch: readonly Item[]): Promise<readonly Outcome[]>;
+  /** Items due by the moment; of an end that is back, those due later, too. `sent`: keys of those delivered in this run. */
+  due(moment: Instant, limit: number, isBack: boolean, sent: ReadonlySet<string>): Promise<readonly Item[]>;
+  /** What is sent for each item, in their order; null: nothing is left to deliver. */
+  contentsOf(batch: readonly Item[]): Promise<readonly (Content | null)[]>;
+  /** Makes one attempt. Rejects if this service fails. */
+  send(content: Content): Promise<SendOutcome>;
   keyOf(item: Item): string;
   dueAtOf(item: Item): Instant;
 }
 
-/** Works off what waits for another end, and counts its attempts. One that is back gets all of it at once. */
-export const deliveringWork = <End, Item extends { readonly tries: number }>(
-  { end, queue, due, attempt, keyOf, dueAtOf }: Delivering<End, Item>,
+/** Delivers what waits for another end, and counts the attempts. One that is back gets all of it at once. */
+export const deliveringTurn = <End, Item extends { readonly tries: number }, Content>(
+  { end, queue, due, contentsOf, send, keyOf, dueAtOf }: Delivering<End, Item, Content>,
   counts: DeliveryCounts,
-): Work<Item> => {
+  run: Run,
+): Turn => {
   let wasFailing = false;
   let isBack = false;
+  const sent = new Set<string>();
+  const attempt = async (content: Content | null): Promise<Outcome> =>
+    content === null
+      ? DROPPED
+      : send(content).then(outcomeOf, (error: unknown) => {
+          run.onFailure(error);
+          return FAULTY;
+        });
   const settle = async (item: Item, result: Outcome): Promise<Outcome> => {
     if (result === DELIVERED) {
+      sent.add(keyOf(item));
       isBack ||= wasFailing;
       counts.delivered += 1;
     } else if (result !== DROPPED && result !== FAULTY) counts.failed += 1;
     if (result.item === "done") await queue.remove(end, item);
     return result;
   };
-  return {
+  const work: Work<Item> = {
     queue: {
-      due: (moment, limit) => due(moment, limit, isBack),
+      due: (moment, limit) => due(moment, limit, isBack, sent),
       take: async (lease, moment) => {
         const health = await queue.take(end, lease, moment);
         wasFailing = health !== null && health.failures > 0;
@@ -128,7 +140,7 @@ export const deliveringWork = <End, Item extends { readonly tries: number }>(
     atOnce: MESSAGES_AT_ONCE,
     pace: 0,
     act: async (batch) => {
-      const results = await attempt(batch);
+      const results = await Promise.all((await contentsOf(batch)).map(attempt));
       return Promise.all(batch.map(async (item, index) => settle(item, results[index] ?? FAULTY)));
     },
     postpone: async (item, result, moment) => {
@@ -141,4 +153,5 @@ export const deliveringWork = <End, Item extends { readonly tries: number }>(
     staysFor: 0,
     pausesOf,
   };
+  return turnOf(work, run);
 };
