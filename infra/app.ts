@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { App } from "aws-cdk-lib";
 import * as z from "zod";
 import type { ModuleOf } from "./bundling/bundled-code.ts";
-import { ParameterError, readParameters, readStages, stageOf } from "./read-parameters.ts";
+import { ParameterError, readParameters, readStages } from "./read-parameters.ts";
 import { DataStack } from "./stacks/data-stack.ts";
 import { ServiceStack } from "./stacks/service-stack.ts";
 
@@ -22,8 +22,8 @@ interface AppOptions {
   readonly outputFolder?: string;
   /** Unset: those in `functions/`. */
   readonly moduleOf?: ModuleOf;
-  /** Parameters of each stage, as in `stages.json`; unset: none. */
-  readonly stages?: ReturnType<typeof readStages>;
+  /** Parameters of each stage, as in `stages.json`; null or unset: there is no such file. */
+  readonly stages?: ReturnType<typeof readStages> | null;
 }
 
 /**
@@ -34,7 +34,7 @@ interface AppOptions {
 export const createApp = ({
   outputFolder,
   moduleOf = (entry) => fileURLToPath(new URL(`functions/${entry}`, PROJECT)),
-  stages = {},
+  stages = null,
 }: AppOptions = {}): App => {
   const app = new App({
     analyticsReporting: false,
@@ -66,13 +66,7 @@ if (import.meta.main) {
   try {
     // The operator's own file: no version of the service ships or changes it.
     const file = new URL("stages.json", PROJECT);
-    const stages = existsSync(file) ? readStages(readFileSync(file, "utf8")) : {};
-    const app = createApp({ stages });
-    // A missing file or a misspelt stage name would otherwise deploy the defaults silently.
-    const stage = stageOf(context.parse(app.node.getAllContext()));
-    if (!Object.hasOwn(stages, stage))
-      process.stderr.write(`stages.json has no entry for the stage ${stage}; the defaults apply.\n`);
-    app.synth();
+    createApp({ stages: existsSync(file) ? readStages(readFileSync(file, "utf8")) : null }).synth();
   } catch (error) {
     if (!(error instanceof ParameterError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -155,26 +155,44 @@ const read = (take: Take): Parameters => {
   };
 };
 
-/** The stage in the CDK's context, not validated. */
-export const stageOf = ({ stage = DEFAULT_STAGE }: Values): string => String(stage);
+const unknownParameter = (name: string): string => {
+  const [owner = "", parameter = ""] = name.split(".");
+  return Object.hasOwn(FUNCTIONS, owner) && Object.hasOwn(routeParameters("readChanges"), parameter)
+    ? `There is no parameter ${name}: ${owner} is no endpoint, and only endpoints have a ${parameter}.`
+    : `There is no parameter ${name}: docs/deploy.md lists them.`;
+};
+
+/** Parameters by stage, as in `stages.json`. */
+type Stages = Readonly<Record<string, Values>>;
+
+/** The stage's entry. One that is missing from the file may be misspelt: the defaults would remove a stage's domain. */
+const entryOf = (stage: string, stages: Stages, complain: (problem: string) => void): Values => {
+  const entry = Object.hasOwn(stages, stage) ? stages[stage] : undefined;
+  if (entry === undefined)
+    complain(
+      `stages.json has no entry for the stage ${stage}. It has: ${Object.keys(stages).join(", ") || "none"}. An empty entry, {}, takes the defaults.`,
+    );
+  return entry ?? {};
+};
 
 /**
  * Reads a stage's parameters. The CDK's context wins over the stage's entry in `stages`, which wins over the presets. The
  * stage `development` is disposable; every other stage is retained and protected, unless it sets `presets=development`.
  *
- * @param stages parameters by stage, as in `stages.json`
- * @throws ParameterError naming every invalid value and every unknown parameter
+ * @param stages null: there is no `stages.json`
+ * @throws ParameterError naming every invalid value, every unknown parameter and a missing entry
  */
-export const readParameters = (values: Values, stages: Readonly<Record<string, Values>> = {}): Parameters => {
-  const stage = stageOf(values);
-  const { stage: misplaced, ...kept } = (Object.hasOwn(stages, stage) ? stages[stage] : undefined) ?? {};
-  const given: Values = { ...kept, ...values };
+export const readParameters = (values: Values, stages: Stages | null = null): Parameters => {
   const problems = new Set<string>();
+  const stage = String(values["stage"] ?? DEFAULT_STAGE);
+  const { stage: misplaced, ...kept } =
+    stages === null ? {} : entryOf(stage, stages, (problem) => problems.add(problem));
+  const given: Values = { ...kept, ...values };
   const parameters = read(takingFrom(given, (problem) => problems.add(problem)));
   for (const conflict of conflictsIn(parameters)) problems.add(conflict);
   const known = new Set(parameterNames());
   for (const name of Object.keys(given))
-    if (!known.has(name) && !isOfTheCdk(name)) problems.add(`There is no parameter ${name}.`);
+    if (!known.has(name) && !isOfTheCdk(name)) problems.add(unknownParameter(name));
   if (misplaced !== undefined) problems.add("A stage cannot name its stage: stages.json does already.");
   if (problems.size > 0)
     throw new ParameterError(["The deployment parameters are not valid:", ...problems].join("\n- "));
@@ -184,7 +202,7 @@ export const readParameters = (values: Values, stages: Readonly<Record<string, V
 const stagesFile = z.record(stageName, z.record(z.string(), z.unknown()));
 
 /** @throws ParameterError unless it is an object with one object of parameters per stage */
-export const readStages = (json: string): Readonly<Record<string, Values>> => {
+export const readStages = (json: string): Stages => {
   try {
     return stagesFile.parse(JSON.parse(json));
   } catch {

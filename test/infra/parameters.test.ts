@@ -208,12 +208,12 @@ test.each<[rule: string, given: Record<string, unknown>, problems: readonly stri
   ],
   [
     "several at once",
-    { stage: "A", waff: "true", "readAccount.memory": "512", domainName: "a.example" },
+    { stage: "A", waff: "true", "tellChanges.rate": "512", domainName: "a.example" },
     [
       "stage must be ",
       "domainName and certificateArn belong together.",
-      "There is no parameter waff.",
-      "There is no parameter readAccount.memory.",
+      "There is no parameter waff: docs/deploy.md lists them.",
+      "There is no parameter tellChanges.rate: tellChanges is no endpoint",
     ],
   ],
   [
@@ -242,15 +242,21 @@ describe("a stage's entry in stages.json", () => {
       tableName: "customer-entitlements-development",
       tracedPercent: 10,
     });
-    expect(readParameters({ stage: "constructor" }, stages).tableName).toBe(
-      "customer-entitlements-constructor",
-    );
   });
+  test.each(["constructor", "prodction"])(
+    "stops a stage that it lacks, %s; an empty one is fine",
+    (stage) => {
+      const problem = `stages.json has no entry for the stage ${stage}. It has: production, development.`;
+      expect(() => readParameters({ stage }, stages)).toThrow(problem);
+      const { tableName } = readParameters({ stage }, { ...stages, [stage]: {} });
+      expect(tableName).toBe(`customer-entitlements-${stage}`);
+    },
+  );
   test("yields to a value given for one deployment", () => {
     expect(readParameters({ tableName: "given" }, stages).tableName).toBe("given");
   });
   test.each([
-    [{ tabelName: "x" }, "There is no parameter tabelName."],
+    [{ tabelName: "x" }, "There is no parameter tabelName: docs/deploy.md lists them."],
     [{ stage: "other" }, "A stage cannot name its stage: stages.json does already."],
     [{ tracedPercent: 101 }, "tracedPercent must be a whole number from 0 to 100; it is 101."],
   ])("is validated like any other value: %j", (production, problem) => {
