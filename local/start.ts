@@ -15,8 +15,11 @@ const BOUGHT = [
   { productIdentifier: DEMO.iosNonConsumable, type: "Non-Consumable" },
 ];
 
-/** @param person app transaction identifier that the iOS commands share */
-const greeting = (service: LocalService, person: string): string => {
+/**
+ * @param person app transaction identifier that the iOS commands share
+ * @param destinations what the command line has to allow too
+ */
+const greeting = (service: LocalService, person: string, destinations: string | undefined): string => {
   const { address, demo, androidPurchaseToken: purchaseToken } = service;
   const customers = `curl -s ${address}/v1/customers`;
   const authorization = `-H 'Authorization: Bearer ${demo.apiKey}'`;
@@ -60,7 +63,7 @@ Move the clock of the service and of both stores a month ahead (and back to now,
 
 For the operator's command line, npx --no customer-entitlements, in another terminal of this folder:
 
-  export ADDRESS=${address}
+  export ADDRESS=${address}${destinations === undefined ? "" : ` DESTINATIONS=${destinations}`}
   export AWS_ENDPOINT_URL_DYNAMODB=${service.dynamoDbEndpoint} TABLE_NAME=${service.tableName}
   export AWS_ENDPOINT_URL_SECRETS_MANAGER=$ADDRESS AWS_ENDPOINT_URL_STS=$ADDRESS
 
@@ -90,7 +93,7 @@ try {
   say("Starting: DynamoDB Local, the functions' bundles, the sandbox stores …");
   const { signal } = starting;
   service = await startLocalService({ ...options, log: complain, onRequest: say, tell: say, signal });
-  say(greeting(service, newIdentifier("Sandbox")));
+  say(greeting(service, newIdentifier("Sandbox"), options.destinations));
   await service.broken;
   if (!starting.signal.aborted) {
     complain("DynamoDB Local has ended, so the service stops; start it again.");

@@ -49,9 +49,9 @@ const dialogueOf = (
   return {
     confirm: async (what) => {
       if (yes) return;
-      if (ask === null) throw new OperatorError(`${what} Nothing was done: add --yes to do it.`);
+      if (ask === null) throw new OperatorError(`${what} Nothing was changed: add --yes to do it.`);
       progress(what);
-      if (!(await ask("Do it? (yes/no) "))) throw new OperatorError("Nothing was done.");
+      if (!(await ask("Do it? (yes/no) "))) throw new OperatorError("Nothing was changed.");
     },
     progress,
     terminal: isJson || isTerminal !== true ? null : err,

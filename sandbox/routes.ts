@@ -73,6 +73,11 @@ export class ImpossibleChange extends Refused {
   }
 }
 
+const unknownWord: z.core.$ZodErrorMap = (issue) =>
+  issue.code === "invalid_union" && Array.isArray(issue["options"])
+    ? `must be one of ${issue["options"].join(", ")}`
+    : undefined;
+
 /** A route with a JSON body, which refuses one that does not match the schema. */
 export const withBody =
   <Schema extends z.ZodType>(
@@ -80,7 +85,9 @@ export const withBody =
     act: (body: z.output<Schema>, ...named: string[]) => Answer | Promise<Answer>,
   ): Route =>
   (call, ...named) => {
-    const parsed = schema.safeParse(parseJson(call.body));
+    const body = parseJson(call.body);
+    if (body === undefined) return refusal(400, "The body is not JSON.");
+    const parsed = schema.safeParse(body, { error: unknownWord });
     return parsed.success ? act(parsed.data, ...named) : refusal(400, z.prettifyError(parsed.error));
   };
 

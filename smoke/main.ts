@@ -208,6 +208,10 @@ const runSmoke = async (address: string): Promise<void> => {
 const USAGE =
   "Usage: npm run smoke -- <address>, with the output Address of the deployment, and TABLE_NAME and the credentials of the operator.\n";
 
+/** `fetch` says only that it failed; its cause names the refused connection or the unknown host. */
+const causeOf = (error: unknown): string =>
+  (error instanceof Error && error.cause instanceof Error && error.cause.message) || String(error);
+
 const main = async ([address, ...others]: readonly string[]): Promise<number> => {
   if (address === undefined || others.length > 0 || !/^https?:$/.test(URL.parse(address)?.protocol ?? "")) {
     process.stderr.write(USAGE);
@@ -220,7 +224,7 @@ const main = async ([address, ...others]: readonly string[]): Promise<number> =>
     return 0;
   } catch (error) {
     process.stderr.write(
-      error instanceof SmokeError ? `${error.message}\n` : `${address} cannot be asked: ${String(error)}\n`,
+      error instanceof SmokeError ? `${error.message}\n` : `${address} cannot be asked: ${causeOf(error)}\n`,
     );
     return 1;
   }

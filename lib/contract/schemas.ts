@@ -151,6 +151,8 @@ export const accountEntitlementsRequest = lazy(() =>
   z.object({ applicationAccountIdentifier: accountIdentifier() }),
 );
 
+const CHANGES_LIMIT = `must be a whole number from 1 to ${LIMITS.changes}`;
+
 export const changesRequest = lazy(() =>
   z.object({
     after: z.optional(
@@ -162,7 +164,9 @@ export const changesRequest = lazy(() =>
     limit: z.optional(
       described(
         "Most changes in the answer; 100 without it.",
-        z.coerce.number().check(z.int(), z.minimum(1), z.maximum(LIMITS.changes)),
+        z.coerce
+          .number(CHANGES_LIMIT)
+          .check(z.int(CHANGES_LIMIT), z.minimum(1, CHANGES_LIMIT), z.maximum(LIMITS.changes, CHANGES_LIMIT)),
       ),
     ),
   }),

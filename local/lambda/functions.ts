@@ -185,7 +185,9 @@ export class FunctionPool {
   }
 
   #log({ errorType, errorMessage, trace }: FailedOutcome): void {
-    for (const line of trace.length > 0 ? trace : [`${errorType}: ${errorMessage}`]) this.#streams.log(line);
+    const lines = trace.length > 0 ? trace : [`${errorType}: ${errorMessage}`];
+    // A function may fail without a trace on purpose, having logged why.
+    for (const line of lines.filter((one) => one !== "")) this.#streams.log(line);
   }
 }
 

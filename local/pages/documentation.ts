@@ -3,10 +3,14 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import * as z from "zod";
 import { openApiDocument } from "../../lib/contract/openapi.ts";
-import { androidChange, sandboxPurchase } from "../../sandbox/android-store/shop/requests.ts";
+import {
+  androidChange,
+  CHANGES as ANDROID_CHANGES,
+  sandboxPurchase,
+} from "../../sandbox/android-store/shop/requests.ts";
 import { exportRequest } from "../../sandbox/exports/sell.ts";
 import { serverApiFault } from "../../sandbox/ios-store/server-api.ts";
-import { bought, changeSchema } from "../../sandbox/ios-store/shop/requests.ts";
+import { bought, CHANGES as IOS_CHANGES, changeSchema } from "../../sandbox/ios-store/shop/requests.ts";
 import { answer, pathOf, type Mount } from "../../sandbox/routes.ts";
 import { CLOCK_PATH, moveRequest } from "../clock/timekeeper.ts";
 import { DEMO } from "../demo.ts";
@@ -34,6 +38,7 @@ const TAGS = {
 
 interface SandboxOperation {
   readonly summary: string;
+  readonly description?: string;
   readonly request?: z.ZodType;
   readonly example?: unknown;
   readonly status?: number;
@@ -42,6 +47,10 @@ interface SandboxOperation {
 }
 
 const text = { type: "string" } as const;
+const listed = (changes: Readonly<Record<string, string>>): string =>
+  Object.entries(changes)
+    .map(([name, meaning]) => `- \`${name}\`: ${meaning}`)
+    .join("\n");
 const switched = { request: z.object({ enabled: z.boolean() }), example: { enabled: true } };
 
 const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
@@ -58,6 +67,7 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
   },
   [`post ${IOS_PREFIX}/purchases/{originalTransactionIdentifier}`]: {
     summary: "Change a purchase: renew, cancel, fail its billing, refund it, …",
+    description: listed(IOS_CHANGES),
     request: changeSchema,
     example: { change: "refund" },
   },
@@ -87,6 +97,7 @@ const OPERATIONS: Readonly<Record<string, SandboxOperation>> = {
   },
   [`post ${ANDROID_PREFIX}/purchases/{purchaseToken}`]: {
     summary: "Change a purchase: renew, cancel, pause, replace, refund it, …",
+    description: listed(ANDROID_CHANGES),
     request: androidChange,
     example: { change: "refund" },
   },
@@ -130,7 +141,7 @@ const refused = {
 
 const documented = (
   path: string,
-  { summary, request, example, status = 200, answers = "application/json" }: SandboxOperation,
+  { summary, description, request, example, status = 200, answers = "application/json" }: SandboxOperation,
 ): object => {
   const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
@@ -141,6 +152,7 @@ const documented = (
   return {
     tags: Object.entries(TAGS).flatMap(([prefix, { name }]) => (path.startsWith(prefix) ? [name] : [])),
     summary,
+    ...(description !== undefined && { description }),
     security: [],
     ...(parameters.length > 0 && { parameters }),
     ...(request !== undefined && {

@@ -105,10 +105,10 @@ const appliedText = (
       `${counted(messages, "message")} that waited for ${destination} ${messages === 1 ? "is" : "are"} dropped.`,
   ),
   ...newWebhooks(changes).map(
-    (name) => `destination rotate ${application} ${name} prints the secret that signs what ${name} gets.`,
+    (name) => `To get the signing secret of ${name}: destination rotate ${application} ${name}`,
   ),
   isToRetell &&
-    `An account's change is delivered when something else changes the account, too. application retell ${application} delivers all now.`,
+    `Destinations get this with an account's next change. To deliver it to all now: application retell ${application}`,
 ];
 
 /** Asks first if customers can lose access. */
@@ -172,7 +172,7 @@ const scanText = (counts: string, { after }: Scan): string =>
 
 export const reproject = command({
   name: "application reproject",
-  about: "recompute every customer's holdings from its purchases, after the catalog maps more products",
+  about: "add earlier purchases of newly mapped consumables: recomputes every customer's holdings",
   takes: { application: APPLICATION },
   options: { ...ACTING, after: AFTER },
   run: async ({ session, application, options, progress }) => {

@@ -23,10 +23,10 @@ import {
 } from "./command.ts";
 
 const readScopes = (given: readonly string[]): readonly Scope[] => {
-  if (given.length === 0) throw new OperatorError("--scope is required.");
-  const unknown = given.find((scope) => !SCOPES.some((known) => known === scope));
-  if (unknown !== undefined)
-    throw new OperatorError(`There is no scope ${unknown}: the scopes are ${SCOPES.join(" and ")}.`);
+  const known = `the scopes are ${SCOPES.join(", ")}.`;
+  if (given.length === 0) throw new OperatorError(`--scope is required: ${known}`);
+  const unknown = given.find((scope) => !SCOPES.some((one) => one === scope));
+  if (unknown !== undefined) throw new OperatorError(`There is no scope ${unknown}: ${known}`);
   return SCOPES.filter((scope) => given.includes(scope));
 };
 

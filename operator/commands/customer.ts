@@ -95,7 +95,7 @@ export const findCustomer = command({
     if (customers.length + gone.length === 0)
       throw new OperatorError(
         erased
-          ? `Its customer in ${application.name} was erased; the purchase is refused for ${TOMBSTONE_DAYS} days after that.`
+          ? `Its customer in ${application.name} was erased: the purchase is refused for ${TOMBSTONE_DAYS} days, unless your backend links it again.`
           : `${application.name} has no customer with that original transaction id, app transaction id, purchase token or key.`,
       );
     return {

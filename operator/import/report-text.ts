@@ -57,14 +57,14 @@ const causeLines = (report: ImportReport): readonly string[] =>
 const echoText = ({ echoes: { confirms, contradicts, nobody } }: ImportReport): string => {
   const all = confirms + contradicts + nobody;
   return all === 0
-    ? "The stores' purchases echo no account."
-    : `The stores echo an account with ${counted(all, "purchase")}: ${confirms} the linked one, ${contradicts} another one of the files, ${nobody} none of the files.`;
+    ? "No purchase carries an account identifier at its store."
+    : `At the stores, ${counted(all, "purchase carries", "purchases carry")} an account identifier: ${confirms} the linked account's, ${contradicts} that of another account of the files, ${nobody} an unknown one.`;
 };
 
 const anonymousText = ({ purchases: { anonymous, anonymousWithAccess } }: ImportReport): string =>
   anonymous === 0
     ? ""
-    : ` Without an account until the first link: ${anonymous}, of which ${anonymousWithAccess} give access.`;
+    : ` Stored without an account, until a first link: ${anonymous} (${anonymousWithAccess} with access).`;
 
 export const reportText = (report: ImportReport, summary: RunSummary): readonly Lines[] => {
   const { accounts, purchases, rows } = report;

@@ -190,7 +190,7 @@ export const runFiles = command({
     const journal = await openJournal(places.journal, head, (entry) => applyEntry(parts.join, entry));
     let differences: ReturnType<typeof openDifferences> | undefined;
     try {
-      if (journal.isResumed) line(`An interrupted run goes on: ${places.journal}.`);
+      if (journal.isResumed) line(`Continuing from the journal ${places.journal}.`);
       if (!isDryRun) await recordRun(session, application, journal.head, source, options);
       // Only now: a run that the audit refuses leaves the list of the run before.
       const list = (differences = openDifferences(places.differences, source.files));

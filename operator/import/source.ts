@@ -192,7 +192,9 @@ const FORMATS =
 
 /** @throws OperatorError naming the missing columns */
 const openFormat = async (path: string, names: ColumnNames) => {
-  const recognized = recognize(await beginningOf(path), names);
+  const beginning = await beginningOf(path);
+  if (beginning.trim() === "") throw new OperatorError(`The file ${path} is empty.`);
+  const recognized = recognize(beginning, names);
   if (recognized === null) throw new OperatorError(`The file ${path} is of no known format: ${FORMATS}.`);
   const { delimiter, profile, missing } = recognized;
   if (missing.length > 0)

@@ -84,8 +84,8 @@ const lookText = ({ lookDueSince, nextLookAt }: ToldReport): string =>
   lookDueSince !== null
     ? `to be looked at since ${isoTime(lookDueSince)}`
     : nextLookAt === null
-      ? "looked at again when something changes it"
-      : `looked at again at ${isoTime(nextLookAt)}, or when something changes it`;
+      ? "next look: when something changes it"
+      : `next look: at ${isoTime(nextLookAt)}, or when something changes it`;
 
 export const toldLines = (told: ToldReport): readonly string[] => [
   lastText(told),
@@ -248,7 +248,8 @@ export const presentAccount = (
       entitlements.length === 0 ? ["none"] : columns(entitlements.map(entitlementRow)),
       ...(report.told === null ? [] : ["Told", toldLines(report.told)]),
       explained.length === 0 && "No customer is linked to it.",
-      explained.length === 0 && "What operators have changed of it: application audit with --account.",
+      explained.length === 0 &&
+        `What operators changed: application audit ${application.identifier} --account ${account}`,
       pageText(pages.text, total),
       ...onPage(explained, pages.text).flatMap((one) => customerText(one, moment)),
     ],

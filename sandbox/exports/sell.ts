@@ -5,7 +5,7 @@ import type { AndroidPublisherSandbox } from "../android-store/publisher.ts";
 import type { SandboxPurchase } from "../android-store/shop/requests.ts";
 import type { IosStoreSandbox } from "../ios-store/ios-store.ts";
 import type { RequestedPurchase } from "../ios-store/shop/requests.ts";
-import { serveRoutes, withBody, type Mount } from "../routes.ts";
+import { ImpossibleChange, serveRoutes, withBody, type Mount } from "../routes.ts";
 import { exportOf } from "./exports.ts";
 import type { Person, PlanOptions } from "./persons.ts";
 import { planPersons } from "./plan.ts";
@@ -151,7 +151,14 @@ export const createExports = (path: string, stores: Stores, now: () => Instant):
     notify(false);
     try {
       const at = now();
-      const persons = await sellPersons(stores, { count, seed, at, catalogs: catalogsOf(app) });
+      const persons = await sellPersons(stores, { count, seed, at, catalogs: catalogsOf(app) }).catch(
+        (error: unknown) => {
+          if (!(error instanceof ImpossibleChange)) throw error;
+          throw new ImpossibleChange(
+            "These people have bought already: send another seed, or reset the clock.",
+          );
+        },
+      );
       const body = exportOf(persons, format, at)
         .files.flatMap((file) => [...file.lines()])
         .join("");

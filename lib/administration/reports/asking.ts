@@ -9,11 +9,11 @@ import type { QueueHealth } from "../../queues/health.ts";
 /** Why a store is not asked about a purchase, in words that follow "is not asked:". */
 export const NOT_ASKED = {
   xcode: "it knows nothing of purchases made in Xcode",
-  "no-key": "the application gives no key of Apple's (serverApi) for the purchase's bundle",
-  "no-package": "the application no longer has the purchase's package",
+  "no-key": "the manifest has no key of Apple's (serverApi) for the purchase's bundle",
+  "no-package": "the manifest no longer has the purchase's package",
   "unknown-bundle":
     "several bundles have a key, and the purchase's own is not known until the app synchronizes",
-  environment: "the application does not accept the purchase's environment",
+  environment: "the manifest does not accept the purchase's environment",
   mentioned: "the purchase is known only because another one names it",
   replaced: "another purchase has replaced it",
   "voided-list":

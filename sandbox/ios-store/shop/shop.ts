@@ -178,7 +178,7 @@ export const createShop = (publish: (notices: readonly Notice[], at: Instant) =>
           originalTransactionIdentifier ?? transactionIdentifier ?? [],
       );
       if (new Set(given).size < given.length || given.some(ledger.hasSold))
-        throw new ImpossibleChange("The store has sold under that original transaction id.");
+        throw new ImpossibleChange("The store has already sold under one of these original transaction ids.");
       const key = keyOf(buyer);
       const its = { at, newIdentifier: () => newIdentifier(buyer.environment) };
       const sales = goods.map((each) => sold(each, key, its));

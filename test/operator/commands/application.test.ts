@@ -63,7 +63,7 @@ describe("application apply", () => {
     const refused = await apply(aManifest("com.example.kept", { application, products: [] }));
     expect([refused.code, refused.out]).toEqual([1, ""]);
     expect(refused.err).toContain("product ios-store monthly grants nothing any more");
-    expect(refused.err).toContain("Nothing was done: add --yes");
+    expect(refused.err).toContain("Nothing was changed: add --yes");
     expect(await given.table.items()).toEqual(before);
     const more = { application, entitlements: { premium: {}, gold: {} } };
     expect((await apply(aManifest("com.example.kept", more))).out).toContain("+ entitlement gold");
@@ -104,7 +104,7 @@ describe("application apply", () => {
     expect(added.out).toContain(`~ application ${identifier}: keepsChanges null → true\n`);
     expect(added.out).toContain(`+ destination backend: url ${BACKEND.url}\n`);
     expect(added.out).toContain(`+ destination bus: eventBus ${BUS.eventBus}\n`);
-    expect(added.out).toContain(`destination rotate ${identifier} backend prints the secret`);
+    expect(added.out).toContain(`To get the signing secret of backend: destination rotate ${identifier} backend`);
     expect(added.out).not.toContain(`rotate ${identifier} bus`);
     const changed = await configure([OTHER]);
     expect(changed.out).toContain(`~ destination backend: url ${BACKEND.url} → ${OTHER.url}\n`);
@@ -138,7 +138,7 @@ describe("application apply", () => {
 
   test("says how a changed catalog and a first destination are published", async () => {
     const { identifier, configure } = await anApplication(given, []);
-    const hint = `application retell ${identifier} delivers all now.`;
+    const hint = `To deliver it to all now: application retell ${identifier}`;
     expect((await configure([], { products: [] })).out).not.toContain(hint);
     expect((await configure([BACKEND], { products: [] })).out).toContain(hint);
     expect((await configure([BACKEND, BUS], { products: [] })).out).not.toContain(hint);

@@ -72,7 +72,7 @@ describe("customer unlink", () => {
       code: 1,
       err: expect.stringMatching(/takes customer .* \(1 purchase\) away from account a.*add --yes/),
     });
-    expect((await answering(false)).err).toContain("Nothing was done.");
+    expect((await answering(false)).err).toContain("Nothing was changed.");
     expect(await itemsOf("")).toEqual(before);
     expect((await answering(true)).code).toBe(0);
     expect(await itemsOf("")).not.toEqual(before);

@@ -70,7 +70,7 @@ describe("account show", () => {
       `version 2, ${isoTime(NOW + HOUR)}: premium revoked`,
       `backend: version 2 waits, since ${isoTime(NOW)}; 3 tries, next ${isoTime(NOW + 2 * HOUR)}`,
       "bus: nothing waits",
-      `looked at again at ${isoTime(NOW + DAY)}, or when something changes it`,
+      `next look: at ${isoTime(NOW + DAY)}, or when something changes it`,
     ]);
   });
 
@@ -99,7 +99,7 @@ describe("account show", () => {
     expect(text).toEqual([
       "version 1, more than 30 days ago: premium",
       `backend: version 1 waits, since ${isoTime(NOW)}; 0 tries, next at once`,
-      "looked at again when something changes it",
+      "next look: when something changes it",
     ]);
   });
 });

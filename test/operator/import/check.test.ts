@@ -80,11 +80,11 @@ test.each([
 });
 
 test.each([
-  ["no text", Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 3])],
-  ["empty", ""],
-  ["of unknown columns", "a,b\n1,2\n"],
-])("a file that is %s is refused", async (_, content) => {
-  expect(await check(file("no-export", content))).toMatchObject(refusedWith("no known format"));
+  ["no text", Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 3]), "no known format"],
+  ["empty", "", "is empty"],
+  ["of unknown columns", "a,b\n1,2\n", "no known format"],
+])("a file that is %s is refused", async (_, content, refusal) => {
+  expect(await check(file("no-export", content))).toMatchObject(refusedWith(refusal));
 });
 
 test("rows that cannot be used are named, and stop nothing", async () => {

@@ -114,7 +114,7 @@ test("a refused credential stops its bundle alone, and the run goes on once it i
   expect(stores).toEqual(new Set(["android-store"]));
   world.ios.failServerApi(null);
   const resumed = await world.run(paths);
-  expect(resumed.err).toContain("An interrupted run goes on");
+  expect(resumed.err).toContain("Continuing from the journal");
   expect(resumed.code).toBe(0);
   const named = world.persons.filter((person) => person.account !== null && isKnown(person));
   expect(await world.state()).toHaveLength(named.length);
