@@ -104,7 +104,9 @@ describe("application apply", () => {
     expect(added.out).toContain(`~ application ${identifier}: keepsChanges null → true\n`);
     expect(added.out).toContain(`+ destination backend: url ${BACKEND.url}\n`);
     expect(added.out).toContain(`+ destination bus: eventBus ${BUS.eventBus}\n`);
-    expect(added.out).toContain(`To get the signing secret of backend: destination rotate ${identifier} backend`);
+    expect(added.out).toContain(
+      `To get the signing secret of backend: destination rotate ${identifier} backend`,
+    );
     expect(added.out).not.toContain(`rotate ${identifier} bus`);
     const changed = await configure([OTHER]);
     expect(changed.out).toContain(`~ destination backend: url ${BACKEND.url} → ${OTHER.url}\n`);
