@@ -6,8 +6,8 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * The tutorial's commands, pasted in order as a reader does: the first block into a terminal of its own, the others into one
- * shell. Each line that the page shows must be printed; `…` stands for any text.
+ * The tutorial's commands, pasted as a reader does: the first block into a terminal of its own, the others into one shell, all
+ * at once. Each line that the page shows must be printed before the next block begins; `…` stands for any text.
  */
 
 interface Step {
@@ -94,7 +94,6 @@ const until = async (isDone: () => boolean, milliseconds: number): Promise<void>
     await sleep(20);
 };
 
-/** What the receiver prints may come a moment later. */
 const expectPrinted = async (terminal: Terminal, lines: readonly string[]): Promise<void> => {
   await until(() => lines.every((line) => isPrinted(terminal, line)), 10_000);
   for (const line of lines) expect(isPrinted(terminal, line) ? line : terminal.printed).toBe(line);
@@ -104,7 +103,6 @@ beforeAll(async () => {
   for (const port of ["3000", "8000", "4000"]) ports.set(port, await getPort());
   // The files of the tutorial are not written into the project, where a reader's own may be.
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
-  shell = open([], folder);
 });
 afterAll(async () => {
   await Promise.all(terminals.map(close));
@@ -121,13 +119,18 @@ test("the service starts as the page says", async () => {
   await expectPrinted(service, linesOf(output));
 }, 300_000);
 
-test.each(steps)(
+test.each(steps.map((step, index) => ({ ...step, index })))(
   "$name prints what the page shows",
-  async ({ commands, shown }) => {
-    shell.printed = "";
-    shell.child.stdin?.write(`${here(commands)}\nprintf '\\nstatus %s\\n' $?\n`);
-    await until(() => isPrinted(shell, "status …"), 180_000);
-    await expectPrinted(shell, ["status 0", ...shown]);
+  async ({ index, shown }) => {
+    if (index === 0)
+      shell = open(
+        ["-c", steps.map((step) => `${here(step.commands)}\nprintf '\\nstatus %s\\n' $?\n`).join("")],
+        folder,
+      );
+    const partsOf = () => shell.printed.split(/^(status \d+\n)/m);
+    await until(() => partsOf().length > 2 * index + 1, 180_000);
+    const [printed = "", status = ""] = partsOf().slice(2 * index);
+    await expectPrinted({ ...shell, printed: printed + status }, ["status 0", ...shown]);
   },
   240_000,
 );
