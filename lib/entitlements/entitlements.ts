@@ -1,5 +1,5 @@
 import type { CustomerEntitlement, Environment } from "../contract/schemas.ts";
-import { HOUR } from "../duration.ts";
+import { DAY, HOUR } from "../duration.ts";
 import { compare } from "../order.ts";
 import { grantingLines, isRevoked, lineOrder, productKindOf, type Line, type Purchase } from "./purchase.ts";
 import { isSaidOver } from "./renewal.ts";
@@ -120,14 +120,19 @@ const isPeriodOver = ({ line, endsAt, cutAt, isCutInferred, renewal }: Period, n
 };
 
 /**
- * Whether Google, or a one-time purchase's dates, call a line over. A pause ends by itself.
+ * Three months. A pause begins at the paid end, and ends by itself.
  *
  * @see https://developer.android.com/google/play/billing/lifecycle/subscriptions#pauses
  */
-const isLineOver = (line: Line, now: Instant): boolean =>
-  isRevoked(line) ||
-  line.standing === "expired" ||
-  (line.standing !== "paused" && isLongPast(line.endsAt ?? -Infinity, now));
+const LONGEST_PAUSE_MILLISECONDS = 92 * DAY;
+
+/** Whether Google, or a one-time purchase's dates, call a line over. */
+const isLineOver = (line: Line, now: Instant): boolean => {
+  const pause = line.standing === "paused" ? LONGEST_PAUSE_MILLISECONDS : 0;
+  return (
+    isRevoked(line) || line.standing === "expired" || isLongPast((line.endsAt ?? -Infinity) + pause, now)
+  );
+};
 
 /** Whether the upgrade that the last period's mark tells of is known, or over for certain. */
 const isUpgradeKnown = (periods: readonly Period[], now: Instant): boolean => {

@@ -36,6 +36,7 @@ test.each<[rule: string, from: number, purchases: readonly Purchase[]]>([
   ["two days after a marked period's end, without its upgrade", 22, [of({ ...month, ...marked(0) })]],
   ["two days after the own end of a silently cut period", 362, [cut]],
   ["two days after Google's end", 22, [google({ willRenew: true })]],
+  ["once the longest pause after Google's end is over", 114, [google({ standing: "paused" })]],
   ["at Google's word that it is over", -5, [google({ standing: "expired", endsAt: at(-5) })]],
   ["with the last day of a pass", 1, [of(pass)]],
 ])("a customer is inactive %s", (_, from, purchases) => {
@@ -56,7 +57,6 @@ test.each<[rule: string, purchase: Purchase]>([
   ["runs", of(month)],
   ["was paid ahead", of(aPeriod("2", "monthly", 5, 35))],
   ["lasts for ever", of(aLine({ nature: "non_consumable", endsAt: null }))],
-  ["is paused, its paid time long over", google({ standing: "paused", endsAt: at(-60), willRenew: true })],
   ["runs, and is not mapped", of(aPeriod("2", "other", -10, 20))],
 ])("a customer is not inactive while a purchase %s", (_, purchase) => {
   expect(isInactiveAt(0, purchase)).toBe(false);
