@@ -155,13 +155,6 @@ const read = (take: Take): Parameters => {
   };
 };
 
-const unknownParameter = (name: string): string => {
-  const [owner = "", parameter = ""] = name.split(".");
-  return Object.hasOwn(FUNCTIONS, owner) && Object.hasOwn(routeParameters("readChanges"), parameter)
-    ? `There is no parameter ${name}: ${owner} is no endpoint, and only endpoints have a ${parameter}.`
-    : `There is no parameter ${name}: docs/deploy.md lists them.`;
-};
-
 /** Parameters by stage, as in `stages.json`. */
 type Stages = Readonly<Record<string, Values>>;
 
@@ -192,7 +185,8 @@ export const readParameters = (values: Values, stages: Stages | null = null): Pa
   for (const conflict of conflictsIn(parameters)) problems.add(conflict);
   const known = new Set(parameterNames());
   for (const name of Object.keys(given))
-    if (!known.has(name) && !isOfTheCdk(name)) problems.add(unknownParameter(name));
+    if (!known.has(name) && !isOfTheCdk(name))
+      problems.add(`There is no parameter ${name}: docs/deploy.md lists them.`);
   if (misplaced !== undefined) problems.add("A stage cannot name its stage: stages.json does already.");
   if (problems.size > 0)
     throw new ParameterError(["The deployment parameters are not valid:", ...problems].join("\n- "));

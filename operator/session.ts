@@ -41,7 +41,7 @@ export const waitForIndex = (): Promise<void> => sleep(1_000);
 
 type OperationEffects = Pick<Operations, "now" | "pause" | "waitForIndex" | "hashAccounts">;
 
-/** What an {@link Operations} is made of. @param keyedHash read if the application of an erased customer tells no changes */
+/** {@link Operations} on a table. @param keyedHash read if the application of an erased customer tells no changes */
 export const operationsOn = (
   table: Table,
   { keyedHash, ...effects }: OperationEffects & { readonly keyedHash: KeyedHash },

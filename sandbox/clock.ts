@@ -54,7 +54,7 @@ export const createDue = () => {
   };
 };
 
-/** What happens in a store as time passes: its shop's events, and pushes that are sent again. */
+/** Events of a store as time passes: those of its shop, and pushes that are sent again. */
 interface Parts {
   readonly shop: {
     nextEvent(): DueEvent | null;

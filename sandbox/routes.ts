@@ -73,6 +73,7 @@ export class ImpossibleChange extends Refused {
   }
 }
 
+/** Names the words that a union accepts, which the library's own message does not. */
 const unknownWord: z.core.$ZodErrorMap = (issue) =>
   issue.code === "invalid_union" && Array.isArray(issue["options"])
     ? `must be one of ${issue["options"].join(", ")}`

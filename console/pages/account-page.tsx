@@ -178,10 +178,11 @@ export const AccountPage = ({
             <h2>What operators changed</h2>
             <AuditTable entries={read.audit} />
             <Acts
-              commands={["account unlink", "account erase"]}
-              given={{ application: read.applicationIdentifier, account, assertedBy: "client" }}
+              commands={["account unlink"]}
+              given={{ application, account, assertedBy: "client" }}
               changed={loaded.again}
             />
+            <Acts commands={["account erase"]} given={{ application, account }} changed={loaded.again} />
           </>
         )}
       </Loading>

@@ -104,7 +104,7 @@ const Sold = ({
 }: {
   readonly application: string;
   readonly purchase: SoldPurchase;
-  /** What can happen to it, in words. */
+  /** Changes that its store offers, each with its meaning. */
   readonly changes: Readonly<Record<string, string>>;
   /** Other products of its store. */
   readonly products: readonly string[];

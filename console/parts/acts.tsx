@@ -10,7 +10,7 @@ type Act = ActRequest["act"];
 /** The operator's commands, as the server describes them. */
 export const Commands = createContext<Answer<"start">["acts"]>([]);
 
-/** A command about what the page shows: the fields are its options, but for those that are given. */
+/** Offer of a command. Its fields are the command's options, without those that the page gives. */
 const offerOf = (
   { name, about, fields }: Answer<"start">["acts"][number],
   given: Readonly<Record<string, string>>,
@@ -124,7 +124,12 @@ const ActDialog = ({
   );
 };
 
-/** Buttons for commands. @param given their arguments and options that the page knows; `named`: what tells two alike apart */
+/**
+ * Buttons for commands.
+ *
+ * @param given arguments and options that the page knows
+ * @param named ends the buttons' labels, where several are of one command
+ */
 export const Acts = ({
   commands,
   given,

@@ -151,7 +151,13 @@ export const accountEntitlementsRequest = lazy(() =>
   z.object({ applicationAccountIdentifier: accountIdentifier() }),
 );
 
-const CHANGES_LIMIT = `must be a whole number from 1 to ${LIMITS.changes}`;
+/** Most changes of a page. Made when used: bundles without the feed leave it out. */
+const changesLimit = () => {
+  const message = `must be a whole number from 1 to ${LIMITS.changes}`;
+  return z.coerce
+    .number(message)
+    .check(z.int(message), z.minimum(1, message), z.maximum(LIMITS.changes, message));
+};
 
 export const changesRequest = lazy(() =>
   z.object({
@@ -161,14 +167,7 @@ export const changesRequest = lazy(() =>
         "A `cursor` or `next` of an earlier answer; without it, the oldest change that is kept comes first.",
       ),
     ),
-    limit: z.optional(
-      described(
-        "Most changes in the answer; 100 without it.",
-        z.coerce
-          .number(CHANGES_LIMIT)
-          .check(z.int(CHANGES_LIMIT), z.minimum(1, CHANGES_LIMIT), z.maximum(LIMITS.changes, CHANGES_LIMIT)),
-      ),
-    ),
+    limit: z.optional(described("Most changes in the answer; 100 without it.", changesLimit())),
   }),
 );
 

@@ -125,8 +125,8 @@ const destinationTarget = (
 /** After every time at which an attempt is due. */
 const ANY_TIME = Date.UTC(9000, 0, 1);
 
-/** A service that answers 410 is tried on: nobody would resume it, and the manifest ends the forwarding. */
-const taking = (sent: SendOutcome): SendOutcome =>
+/** A 410 of another service is a failure like others: nobody would resume it, and the manifest ends the forwarding. */
+const goneAsFailure = (sent: SendOutcome): SendOutcome =>
   sent.outcome === "gone" ? failedBecause("status", 410) : sent;
 
 const forwardTarget = (
@@ -145,7 +145,7 @@ const forwardTarget = (
       due: (moment, limit, isBack) => queue.due(end, isBack ? ANY_TIME : moment, limit),
       contentsOf: async (batch) =>
         batch.map((one) => (one.since + FORWARDS_KEPT_MILLISECONDS > run.now() ? one : null)),
-      send: async ({ body, contentType }) => taking(await send(url, { body, contentType })),
+      send: async ({ body, contentType }) => goneAsFailure(await send(url, { body, contentType })),
     },
     counts,
     run,

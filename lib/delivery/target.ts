@@ -89,7 +89,7 @@ interface Delivering<End, Item, Content> {
   readonly queue: WaitingItems<End, Item>;
   /** Items due by the moment; of an end that is back, those due later, too. `sent`: keys of those delivered in this run. */
   due(moment: Instant, limit: number, isBack: boolean, sent: ReadonlySet<string>): Promise<readonly Item[]>;
-  /** What is sent for each item, in their order; null: nothing is left to deliver. */
+  /** Content to send for each item, in their order; null: nothing is left to deliver. */
   contentsOf(batch: readonly Item[]): Promise<readonly (Content | null)[]>;
   /** Makes one attempt. Rejects if this service fails. */
   send(content: Content): Promise<SendOutcome>;

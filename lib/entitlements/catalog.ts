@@ -41,7 +41,8 @@ const isOf =
     basePlanIdentifier === basePlan && purchaseOptionIdentifier === purchaseOption;
 
 /**
- * For a subscription of which Google names no base plan, as while a deferred replacement waits: what all its plans grant.
+ * Product of a subscription whose base plan Google leaves out, as seen while a deferred replacement waits: its grants are
+ * those that all its mapped plans give.
  *
  * @see https://github.com/android/play-billing-samples/issues/624
  */

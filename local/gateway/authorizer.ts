@@ -69,7 +69,9 @@ export const authorizerOf = (
   const ask = async ({ token, methodArn }: { readonly token: string; readonly methodArn: string }) => {
     let because: string | undefined;
     const event = { type: "TOKEN", authorizationToken: token, methodArn };
-    const invocation = await authorizer.invoke(event, { onLine: (text) => (because = becauseIn(text)) });
+    const invocation = await authorizer.invoke(event, {
+      onLine: (text) => (because = becauseIn(text) ?? because),
+    });
     if (invocation.status !== "succeeded") {
       // The message by which an authorizer refuses a token.
       const isRefusal = invocation.status === "failed" && invocation.errorMessage === "Unauthorized";

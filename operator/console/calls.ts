@@ -86,7 +86,7 @@ export interface ConsoleSandbox {
   readonly iosStorePath: string;
   readonly androidStorePath: string;
   readonly clockPath: string;
-  /** What can happen to a purchase in each store, in words. */
+  /** Changes of a purchase in each store, each with its meaning. */
   readonly changes: Readonly<Record<"ios-store" | "android-store", Readonly<Record<string, string>>>>;
 }
 

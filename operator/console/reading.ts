@@ -36,7 +36,7 @@ const nothingOf = ({ products, entitlements }: Awaited<ReturnType<typeof reportA
 /** Purchases that an account's page names beside each entitlement, those of the latest access. */
 const NAMED_BESIDE_AN_ENTITLEMENT = 5;
 
-/** What the account's purchases give of an entitlement, each in a sentence. */
+/** A sentence for each purchase of an entitlement: its access, or why it gives none. */
 const whyOf = (explained: readonly ExplainedCustomer[], entitlement: string): readonly string[] =>
   explained
     .flatMap(({ purchases }) => purchases)

@@ -145,7 +145,7 @@ const renewalText = ({ willRenew, renewsInto, graceEndsAt, isInBillingRetry, sig
     .filter((part) => part !== false)
     .join(" ");
 
-/** What is known of a purchase as a whole, and when its store is asked. */
+/** Lines about a purchase as a whole, and the next question to its store. */
 export const purchaseLines = (
   purchase: Pick<Purchase, "store" | "renewal">,
   why: readonly string[],

@@ -213,7 +213,7 @@ test.each<[rule: string, given: Record<string, unknown>, problems: readonly stri
       "stage must be ",
       "domainName and certificateArn belong together.",
       "There is no parameter waff: docs/deploy.md lists them.",
-      "There is no parameter tellChanges.rate: tellChanges is no endpoint",
+      "There is no parameter tellChanges.rate: docs/deploy.md lists them.",
     ],
   ],
   [

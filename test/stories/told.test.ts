@@ -128,6 +128,12 @@ test("the feed has every version of the last 30 days", async () => {
   expect([status, body.changes?.map(({ version }) => version)]).toEqual([200, [3, 4]]);
 });
 
+test.each(["0", "1001", "1.5", "many"])("a page of the feed has 1 to 1000 changes, not %s", async (limit) => {
+  const { status, body } = await kit.call("readChanges", { key: app.key, query: { limit } });
+  const message = "must be a whole number from 1 to 1000";
+  expect([status, body.issues]).toEqual([400, [{ path: "limit", message }]]);
+});
+
 test("what stores ask of the application reaches its destination", async () => {
   const onIos = await subscribers.onIos("asked-ios");
   const onAndroid = await subscribers.onAndroid("asked-android");

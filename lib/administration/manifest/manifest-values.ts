@@ -133,20 +133,10 @@ export interface ManifestTrust {
 
 export const TRUSTS_NOTHING: ManifestTrust = { trustsOrigin: () => false, allowsDestination: ALLOWS_NONE };
 
-/** Whether a URL is refused for its address alone. */
-const isLocal = (url: string): boolean =>
-  checkDestinationUrl(url.replace(/^http:/i, "https:")) !== null &&
-  checkDestinationUrl(url, () => true) === null;
-
-const FOR_A_LOCAL_RUN =
-  " A local run takes it if DESTINATIONS=any is set, for npm start and for this command.";
-
 export const destinationUrl = ({ allowsDestination }: ManifestTrust) =>
   z.string().superRefine((url, context) => {
     const refused = checkDestinationUrl(url, allowsDestination);
-    if (refused === null) return;
-    const hint = isLocal(url) ? FOR_A_LOCAL_RUN : "";
-    context.addIssue({ code: "custom", message: `cannot be used: ${refused}${hint}` });
+    if (refused !== null) context.addIssue({ code: "custom", message: `cannot be used: ${refused}` });
   });
 
 const iosNotifications = (trust: ManifestTrust) =>

@@ -177,7 +177,7 @@ const storeLookedUp = (
   return storeAndAcknowledge(context, verified, { source, askedAt: null }, null, learn);
 };
 
-/** Stores an unknown predecessor first. An erased customer's stops a request without a credential's claim or an owner. */
+/** Stores an unknown predecessor first. An erased one stops a request that has neither a credential's claim nor an owner. */
 const learnOfPredecessor =
   (context: PackageContext, verified: VerifiedPurchase, claim: Claim | null): LearnOfMentioned =>
   async (known) => {

@@ -5,7 +5,7 @@ import { isInstant, type Instant } from "../../entitlements/time.ts";
 import { once } from "../../once.ts";
 import { parseJsonObject, splitJws, type JsonObject } from "./signatures/jws.ts";
 
-/** One name in each layer: signed payloads keep Apple's, until `purchases.ts` makes lines and renewals of them, with ours. */
+// Signed payloads keep Apple's names until `purchases.ts` makes lines and renewals of them, which have ours.
 
 /** A kind of signed payload, and what distinguishes it from the others. */
 export interface PayloadKind<Payload> {

@@ -167,7 +167,7 @@ export const absorbedDeletions = (
 /** The customer, its account item and the look at the account take three places in each transaction. */
 const ROOM_PER_TRANSACTION = ITEMS_PER_TRANSACTION - 3;
 
-/** What the first transaction writes beside the customer and its purchases. */
+/** Writes of the first transaction beside the customer and its purchases. */
 const writesAround = (change: CustomerChange, ending: ReadonlySet<AccountId>, audit?: Audited): Write[] => {
   const { application, before, absorbed, identities, claimsLimit = CLAIMS_PER_ACCOUNT } = change;
   const gone = leaving(change);

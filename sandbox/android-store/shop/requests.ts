@@ -43,7 +43,7 @@ export type SandboxPurchase = z.input<typeof sandboxPurchase>;
 export type WantedPurchase = z.output<typeof sandboxPurchase>;
 
 /**
- * Changes of a purchase, in words. A one-time purchase supports only `complete`, `decline`, `acknowledge`, `refund`, `revoke`,
+ * Changes of a purchase, each with its meaning. A one-time purchase supports only `complete`, `decline`, `acknowledge`, `refund`, `revoke`,
  * `refund-partly`, `refund-without-revocation`, `void-order`, `refund-review` and `consume`.
  */
 export const CHANGES = {
@@ -68,7 +68,7 @@ export const CHANGES = {
   "top-up": "the next part of a prepaid plan is bought, under a new token",
   "items-changed": "an add-on is added now (adds), or removed at the end of the period (removes)",
   refund: "it is refunded and revoked; access ends",
-  revoke: "it is revoked and refunded; access ends",
+  revoke: "it is revoked; access ends",
   "refund-partly": "the quantity (one) is refunded and revoked",
   "refund-without-revocation": "the latest order is refunded, and access stays; nobody is notified",
   "void-order": "the bank takes the latest payment back (chargeback), and access stays",

@@ -97,7 +97,7 @@ export type IosChange = z.output<typeof changeSchema>;
 export type ChangeName = IosChange["change"];
 export type ChangesByName = { readonly [Change in IosChange as Change["change"]]: Change };
 
-/** What happens to a purchase at each change, in words. */
+/** Meaning of each change. */
 export const CHANGES: Readonly<Record<ChangeName, string>> = {
   renew: "the next period is charged now, and begins when the current one ends; in a billing retry: recover",
   "renew-ahead": "the next period is charged a day before it begins, or now if that is nearer",
@@ -108,13 +108,13 @@ export const CHANGES: Readonly<Record<ChangeName, string>> = {
   expire: "it ends now, as if the time until its end had passed: Apple never shortens a period",
   resubscribe: "the customer buys it again after its end: the same lineage",
   refund: "it is refunded, and access ends",
-  "refund-partly": "some of a quantity, or a percentage, is refunded: the total so far",
+  "refund-partly": "some of a quantity, or a percentage, is refunded; give the total so far",
   "reverse-refund": "the refund is taken back",
   "consumption-request": "the customer asks for a refund",
   upgrade: "another product begins now, and a period with it",
   downgrade: "another product begins with the next period; the current one cancels a planned change",
   "price-increase":
-    "the customer is asked to agree to a higher price, or agrees; pending at the end, it ends",
+    "the customer is asked to agree to a higher price, or agrees; still pending at its end, it is over",
   extend: "the current period is made longer (a week)",
   "share-with-family": "it is shared with a family member, who gets a lineage of their own",
   unshare: "the sharing ends: on a member's lineage with that member, on the purchaser's with all",

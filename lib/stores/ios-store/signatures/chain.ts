@@ -119,7 +119,7 @@ const trusts = (trust: Trust, { signer, anchor }: Pick<Chain, "signer" | "anchor
 const fingerprint = (certificate: X509Certificate): string =>
   certificate.fingerprint256.replaceAll(":", "").toLowerCase();
 
-/** The issuer's name and key, and whether it may sign certificates. */
+/** Whether the issuer's name and key fit, and it may sign certificates. */
 const isSignedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
   certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 
